@@ -1,0 +1,41 @@
+# The two commands: `make demo` and `make test`. Each does all its set-up, once.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint clean
+
+help:
+	@echo "make demo   label data from a few labels, and draw a picture"
+	@echo "make test   linter, type checker and tests"
+	@echo "make lint   linter and type checker alone"
+	@echo "make clean  remove the virtual environment and caches"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "hidegl needs Python 3.11 or later; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed-%: pyproject.toml | $(BIN)/python
+	@echo "Installing hidegl[$*] (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.PRECIOUS: $(VENV)/installed-%
+
+demo: $(VENV)/installed-plots
+	@$(BIN)/python -m hidegl.demo
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

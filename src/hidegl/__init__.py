@@ -1,0 +1,7 @@
+"""Label mountains of vectors from a handful of labels: graph structure learning over high-dense points (HiDeGL)."""
+
+from hidegl._version import __version__
+from hidegl.estimator import HiDeGL
+from hidegl.persistence import load
+
+__all__ = ["HiDeGL", "__version__", "load"]

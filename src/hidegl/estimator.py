@@ -1,0 +1,407 @@
+"""HiDeGL: Algorithm 1, from rows and a few labels to a label for every row."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hidegl.graph import GRAPHS, ImplicitGraph
+from hidegl.inference import RULES, GivenLabels, Rule, label_distributions
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix
+from hidegl.persistence import SavedModel, State
+from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums, sample_indices
+from hidegl.preparation import PREPROCESSES, Preparation, learn_preparation, prepare
+from hidegl.priors import class_shares, column_scales
+from hidegl.progress import Progress
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Rows
+from hidegl.rows.local import LocalRows
+from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number
+from hidegl.tree import adjacency, edges
+
+SAMPLE_ROWS = 10_000
+"""How many rows the preprocessing is learned from."""
+
+FLOAT64_NUMBERS = 5_000_000
+"""Up to so many numbers, float64 input is computed in float64."""
+
+
+class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Semi-supervised classification by graph structure learning over high-dense points.
+
+    A few thousand points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
+    implicitly by the assignments of rows to points; labels spread over that graph. Time and memory grow linearly with
+    the number of rows.
+
+    Parameters
+    ----------
+    n_points : int or "auto", default="auto"
+        The number of high-dense points, k. More are slower and mostly better. "auto": one for 4 rows, at most 1,500.
+    sigma : float or "auto", default="auto"
+        The width of the assignments, in squared distance after preprocessing. "auto": a fifth of the rows' mean
+        squared distance to the nearest starting point, which follows the scale of the data.
+    lambda1 : float, default=1.0
+        How strongly points that are neighbours in the tree attract each other.
+    lambda2 : float, default=0.01
+        How strongly scores are drawn to zero; positive.
+    alpha : float, default=0.5
+        How far the walk on rows and points goes that defines the graph; in [0, 1).
+    eta : float, default=0.1
+        The weight of the tree's edges in that walk; not negative.
+    graph : {"accurate", "approx", "anchor"}, default="accurate"
+        The whole series of walks, its first two terms, or the anchor graph of Liu et al., which uses no tree.
+    rule : {"lgc", "agr"}, default="lgc"
+        How labels spread: local and global consistency, or anchor graph regularisation.
+    solver : {"direct", "cg"}, default="direct"
+        A k×k factorisation, or the paper's conjugate gradients. They give the same answer.
+    class_prior : {"balanced", "labels"}, None or array of shape (n_classes,), default="balanced"
+        The share of all rows that each class should get: equal shares, those of the given labels, none (labels drawn
+        unevenly then let one class swallow others), or given ones, in the order of `classes_`.
+    preprocess : {"auto", "unit", "standardize"} or None, default="auto"
+        Scale rows to length 1, or columns to unit variance. "auto": columns, if there are at most 30; rows, if there
+        are more and none is negative, or there are more than 100; otherwise nothing.
+    n_components : int, "auto" or None, default="auto"
+        Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
+        many as explain nine tenths of the variance, at most 200.
+    n_nearest : int or None, default=8
+        The number of points that a row is assigned to; None for all of them, as in the paper.
+    start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
+        Where the points start: a few steps of k-means, rows at random, or given places.
+    max_iter : int, default=100
+        The most iterations of the learning of points.
+    tol : float, default=1e-3
+        The learning stops when an iteration gains less than this, in units of sigma a row.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the start. The same seed gives the same labels, whatever the number of threads.
+    verbose : bool, default=False
+        Show progress, if standard error is a terminal.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes among the given labels, sorted.
+    transduction_ : array of shape (n_rows,)
+        A label for every row of the fit; given labels are kept.
+    label_distributions_ : array of shape (n_rows, n_classes)
+        The probabilities behind `transduction_`; rows sum to 1.
+    points_ : array of shape (n_points, n_features)
+        The high-dense points, C, in the columns of X (of rows of length 1, if they were scaled).
+    tree_ : sparse array of shape (n_points, n_points)
+        The tree that joins them, G: symmetric, of zeros and ones.
+    assignments_ : sparse array of shape (n_rows, n_points)
+        The assignments of rows to points, Z; rows sum to 1.
+    mass_ : array of shape (n_points,)
+        How many rows each point has, Zᵀ1.
+    coef_ : array of shape (n_points, n_classes)
+        What the labels say about each point, A.
+    objective_ : array of shape (n_iter_ + 1,)
+        The objective at each iteration; it never decreases.
+    n_iter_ : int
+        Iterations run.
+    converged_ : bool
+        Whether the last one gained less than `tol`.
+    settings_ : dict
+        What every "auto" became.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has names.
+
+    Examples
+    --------
+    >>> from hidegl import HiDeGL
+    >>> from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+    >>> X, y = make_three_moons(random_state=0)
+    >>> three_labels = hide_labels(y, draw_labels(y, 3, seed=0))
+    >>> model = HiDeGL(random_state=0).fit(X, three_labels)
+    >>> float((model.transduction_ == y).mean()) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        n_points: int | str = "auto",
+        *,
+        sigma: float | str = "auto",
+        lambda1: float = 1.0,
+        lambda2: float = 0.01,
+        alpha: float = 0.5,
+        eta: float = 0.1,
+        graph: str = "accurate",
+        rule: str = "lgc",
+        solver: str = "direct",
+        class_prior: str | ArrayLike | None = "balanced",
+        preprocess: str | None = "auto",
+        n_components: int | str | None = "auto",
+        n_nearest: int | None = 8,
+        start: str | ArrayLike = "kmeans",
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_points = n_points
+        self.sigma = sigma
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.alpha = alpha
+        self.eta = eta
+        self.graph = graph
+        self.rule = rule
+        self.solver = solver
+        self.class_prior = class_prior
+        self.preprocess = preprocess
+        self.n_components = n_components
+        self.n_nearest = n_nearest
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Learning
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Learn points, tree and assignments from all rows, and label every row from the labels in y.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,), default=None
+            Labels. For numbers −1 means unlabelled; None, NaN and pandas' NA mean it for numbers and strings. With no
+            label at all, everything but the labels is learned, and `relabel` takes them later.
+        """
+        self._check_parameters()
+        rows = self._rows(X, reset=True)
+        labels = Labels.read(y, rows.n_rows)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+
+        self._preparation = self._learn_preparation(rows, rng)
+        rows = rows.map(prepare, self._preparation).persist()
+        start = self._starting_points(rows, rng)
+        sigma = automatic_sigma(rows, start) if self.sigma == "auto" else float(self.sigma)
+        n_nearest = min(self.n_nearest or len(start), len(start))
+
+        points = self._learn_points(rows, start, sigma, n_nearest)
+        self._Z = rows.map(assignments, points.C, sigma, n_nearest).persist()
+        self._keep(points, sigma, n_nearest)
+        return self._label(labels)
+
+    def relabel(self, y: ArrayLike | None) -> Self:
+        """Label the rows of the fit from other labels. Points and graph stay: only a k×k system is solved."""
+        check_is_fitted(self)
+        return self._label(Labels.read(y, self._Z.n_rows))
+
+    # Using what was learned
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, which may be new."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class for each row of X, which may be new."""
+        Z = self._assign(X)
+        self._require_labels()
+        return Z.map(label_distributions, self.coef_, self._delta, self._scales).collect()
+
+    def transform(self, X: Any) -> sp.csr_array:
+        """The assignments of the rows of X to the points (n_rows, n_points), sparse; rows sum to 1."""
+        return self._assign(X).collect().to_csr()
+
+    @property
+    def assignments_(self) -> sp.csr_array:
+        return self._Z.collect().to_csr()
+
+    @property
+    def points_(self) -> Matrix:
+        return self._preparation.restore(self._C)
+
+    # The steps of fit
+
+    def _check_parameters(self) -> None:
+        if self.n_points != "auto":
+            check_count("n_points", self.n_points, 1)
+        if self.sigma != "auto":
+            check_number("sigma", self.sigma, "(0, inf)", why="it is the width of a kernel")
+        check_number("lambda1", self.lambda1, "[0, inf)")
+        check_number("lambda2", self.lambda2, "(0, inf)")
+        check_number("alpha", self.alpha, "[0, 1)", why="the walk series diverges at 1")
+        check_number("eta", self.eta, "[0, inf)")
+        check_name("graph", self.graph, GRAPHS)
+        check_name("rule", self.rule, RULES)
+        check_name("solver", self.solver, RULES[self.rule])
+        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, None))
+        if self.n_components not in ("auto", None):
+            check_count("n_components", self.n_components, 1)
+        if self.n_nearest is not None:
+            check_count("n_nearest", self.n_nearest, 1)
+        if isinstance(self.start, str):
+            check_name("start", self.start, STARTS)
+        check_count("max_iter", self.max_iter, 0)
+        check_number("tol", self.tol, "[0, inf)")
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        """Where the rows of X live. Rows of another engine come as they are."""
+        if isinstance(X, Rows):
+            if reset:
+                self.n_features_in_ = X.take(np.arange(1)).shape[1]
+            return X
+        return LocalRows(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
+
+    def _learn_preparation(self, rows: Rows, rng: np.random.Generator) -> Preparation:
+        sample = rows.take(sample_indices(rows.n_rows, SAMPLE_ROWS, rng))
+        small = rows.n_rows * sample.shape[1] <= FLOAT64_NUMBERS
+        return learn_preparation(
+            sample,
+            preprocess=self.preprocess,
+            n_components=self.n_components,
+            float64=small and sample.dtype == np.float64,
+            seed=int(rng.integers(2**31)),
+        )
+
+    def _starting_points(self, rows: Rows, rng: np.random.Generator) -> Matrix:
+        if not isinstance(self.start, str):
+            start = check_array(self.start, dtype=np.float64, input_name="start")
+            if start.shape[1] != self.n_features_in_:
+                raise ValueError(f"start must have the {self.n_features_in_} columns of X, got {start.shape[1]}")
+            if self.n_points not in ("auto", len(start)):
+                raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
+            return prepare(start, self._preparation).astype(np.float64)
+        n_points = automatic_n_points(rows.n_rows) if self.n_points == "auto" else int(self.n_points)
+        check_count("n_points", n_points, 1, rows.n_rows, why="there is no more than one point for each row")
+        return STARTS[self.start](rows, n_points, rng)
+
+    def _learn_points(self, rows: Rows, start: Matrix, sigma: float, n_nearest: int) -> HighDensePoints:
+        with Progress(verbose=self.verbose) as progress:
+            points = learn_points(
+                rows,
+                start,
+                sigma=sigma,
+                lambda1=self.lambda1,
+                n_nearest=n_nearest,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                report=progress.iteration,
+            )
+        if not points.converged and self.max_iter > 0:
+            warnings.warn(
+                f"the points did not settle within max_iter={self.max_iter} iterations: the last one gained "
+                f"{points.change:.1e}, more than tol={self.tol:.1e}; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return points
+
+    def _keep(self, points: HighDensePoints, sigma: float, n_nearest: int) -> None:
+        self.__dict__.pop("_rule", None)
+        self._C, self.tree_ = points.C, points.G
+        (self.mass_,) = self._Z.sum(mass_sums)
+        self.objective_, self.n_iter_, self.converged_ = points.objective, points.n_iter, points.converged
+        self.settings_ = {
+            "n_points": len(points.C),
+            "sigma": sigma,
+            "n_nearest": n_nearest,
+            "preprocess": self._preparation.preprocess,
+            "n_components": points.C.shape[1],
+            "dtype": self._preparation.dtype,
+        }
+
+    @cached_property
+    def _rule(self) -> Rule:
+        """Built when it is first needed: a model that was read from a file may never be given other labels."""
+        graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta)
+        return RULES[self.rule][self.solver](graph, self.lambda2)
+
+    def _label(self, labels: Labels) -> Self:
+        """Algorithm 1, lines 9–10: from the labels to A, and from A to a label for every row."""
+        shares = class_shares(self.class_prior, labels)
+        self._labels, self.classes_ = labels, labels.classes
+        if not labels.any:
+            for name in ("coef_", "transduction_", "label_distributions_"):
+                self.__dict__.pop(name, None)
+            return self
+        rule = self._rule
+        self.coef_ = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
+        self._delta = rule.delta
+        self._scales = column_scales(rule.spread @ self.coef_, shares)
+        return self._label_rows()
+
+    def _label_rows(self) -> Self:
+        labels = self._labels
+        P = self._Z.map(label_distributions, self.coef_, self._delta, self._scales).collect()
+        P[labels.rows] = labels.one_hot
+        self.label_distributions_ = P
+        self.transduction_ = self.classes_[P.argmax(axis=1)]
+        return self
+
+    def _assign(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False).map(prepare, self._preparation)
+        return rows.map(assignments, self._C, self.settings_["sigma"], self.settings_["n_nearest"])
+
+    def _state(self) -> State:
+        preparation, Z = self._preparation, self._Z.collect()
+        values = {"settings": self.settings_, "n_iter": self.n_iter_, "converged": self.converged_}
+        heads, tails = edges(self.tree_)
+        arrays = {
+            "C": self._C,
+            "tree": np.array([heads, tails]),
+            "objective": self.objective_,
+            "offset": preparation.offset,
+            "scale": preparation.scale,
+            "basis": preparation.basis,
+            "columns": Z.columns,
+            "weights": Z.weights,
+            "mass": self.mass_,
+            "classes": self.classes_,
+            "codes": self._labels.codes,
+            "feature_names": getattr(self, "feature_names_in_", None),
+        }
+        if self._labels.any:
+            arrays |= {"coef": self.coef_, "delta": self._delta, "scales": self._scales}
+        if arrays["feature_names"] is not None:
+            arrays["feature_names"] = arrays["feature_names"].astype(str)
+        return values, {name: array for name, array in arrays.items() if array is not None}
+
+    def _set_state(self, state: State) -> None:
+        values, arrays = state
+        self._C, self.mass_, self.objective_ = arrays["C"], arrays["mass"], arrays["objective"]
+        self.settings_, self.n_iter_, self.converged_ = values["settings"], values["n_iter"], values["converged"]
+        self._preparation = Preparation(
+            self.settings_["preprocess"],
+            arrays["offset"],
+            arrays.get("scale"),
+            arrays.get("basis"),
+            self.settings_["dtype"],
+        )
+        self.n_features_in_ = len(arrays["offset"])
+        if "feature_names" in arrays:
+            self.feature_names_in_ = arrays["feature_names"].astype(object)
+        self.tree_ = adjacency(arrays["tree"][0], arrays["tree"][1], len(self._C))
+        self._Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)))
+        self._labels = Labels(arrays["classes"], arrays["codes"])
+        self.classes_ = self._labels.classes
+        if self._labels.any:
+            self.coef_, self._delta, self._scales = arrays["coef"], arrays["delta"], arrays["scales"]
+            self._label_rows()
+
+    def _require_labels(self) -> None:
+        if not self._labels.any:
+            raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,83 @@
+"""§3.3: the graph over all rows, W = Z M Zᵀ, never formed.
+
+The paper's W, its approximation W̃ and the anchor graph differ only in the k×k symmetric positive definite matrix M:
+
+    accurate   M⁻¹ = E − αηG − α²B              W  = Z (I − P̃)⁻¹ E⁻¹ Zᵀ      eq. W:phi2
+    approx     M   = E⁻¹ (E + αηG + α²B) E⁻¹     W̃ = Z (I + P̃) E⁻¹ Zᵀ        eq. W:phi1
+    anchor     M   = Ξ⁻¹                         W  = Z Λ⁻¹ Zᵀ               eq. anchor_W
+
+with B = ZᵀZ, Ξ = diag(Zᵀ1), E = Ξ + η diag(G1), P̃ = E⁻¹(αηG + α²B).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from hidegl.linalg import Cholesky, Matrix, Vector, solve_spd
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Rows
+
+SMALLEST_STRENGTH = 1e-12
+"""A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""
+
+
+def accurate(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+    """M⁻¹ = E(I − P̃), diagonally dominant for α < 1."""
+    return np.diag(strength) - alpha * eta * G.toarray() - alpha**2 * B
+
+
+def approx(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+    """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W)."""
+    M_inv = strength[:, None] * solve_spd(
+        np.diag(strength) + alpha * eta * G.toarray() + alpha**2 * B, np.diag(strength)
+    )
+    return (M_inv + M_inv.T) / 2
+
+
+def anchor(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+    """M⁻¹ = Ξ, whose diagonal is B1 since the rows of Z sum to one: Liu's anchor graph (Proposition 3)."""
+    return np.diag(np.maximum(B.sum(axis=1), SMALLEST_STRENGTH))
+
+
+GRAPHS: dict[str, Callable[[Vector, sp.csr_array, Matrix, float, float], Matrix]] = {
+    "accurate": accurate,
+    "approx": approx,
+    "anchor": anchor,
+}
+
+
+@dataclass(frozen=True)
+class ImplicitGraph:
+    """W = Z M Zᵀ over n rows, held as Z (sparse, where the rows live) and k×k matrices."""
+
+    Z: Rows
+    B: Matrix
+    mass: Vector
+    M_inv: Matrix
+
+    @classmethod
+    def over(cls, Z: Rows, G: sp.csr_array, *, kind: str, alpha: float, eta: float) -> ImplicitGraph:
+        """One pass over Z for B and the mass, which sends k×k."""
+        B, mass = Z.sum(gram_sums)
+        strength = np.maximum(mass + eta * G.sum(axis=1), SMALLEST_STRENGTH)
+        return cls(Z, B, mass, GRAPHS[kind](strength, G, B, alpha, eta))
+
+    @cached_property
+    def M(self) -> Cholesky:
+        """M as a solve with M⁻¹."""
+        return Cholesky.of(self.M_inv)
+
+    @cached_property
+    def reach(self) -> Vector:
+        """M Ξ 1 (k,): the degree of a row is its z times this."""
+        return self.M.solve(self.mass)
+
+
+def gram_sums(Z: Assignments) -> tuple[Matrix, Vector]:
+    """B = ZᵀZ and the mass Zᵀ1 of a block."""
+    return Z.gram(np.ones(Z.shape[0])), Z.mass()

@@ -1,0 +1,148 @@
+"""§3.4: from a few labels to F, by one of the paper's two rules, both held in a k×c matrix A.
+
+    LGC rule   F_u = D⁻¹ Z_u A,   A = 2 (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ Z_lᵀ Y_l,   D = 2 diag(W1) + λ2 I
+    AGR rule   F   = Z A,          A = λ2 (2 Zᵀ L(W) Z + λ2 B)⁺ Zᵀ Y,          Zᵀ L(W) Z = Zᵀ diag(W1) Z − B M B
+
+The first is the paper's system (2 L₃ + λ2 I) F_u = −2 L₂ᵀ Y_l (eq. two-stage-Ft) solved by Woodbury's identity: one
+pass over Z and one k×k factorisation, where the paper runs conjugate gradients on n×c numbers.
+
+Since the rows of Z sum to one, D is diag(Zδ) with δ = 2 M Ξ 1 + λ2 for the LGC rule, and with δ = 1 for the AGR rule:
+both score a row, new or old, by zA / zδ. All that needs a pass over the rows is free of labels and done once, so
+other labels on the same graph cost a k×k solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hidegl.graph import ImplicitGraph
+from hidegl.linalg import Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
+from hidegl.priors import distributions
+from hidegl.rows.assignments import Assignments
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """The l labelled rows: which they are, their rows of Z, and their classes one-hot."""
+
+    rows: NDArray[np.intp]
+    Z: Assignments
+    Y: Matrix
+
+    @property
+    def ZtY(self) -> Matrix:
+        return self.Z.transposed_product(self.Y)
+
+
+class Rule(Protocol):
+    """How labels become A (k, c). Rows are scored by zA / zδ, and the columns of F over all rows sum to `spread` A."""
+
+    @property
+    def delta(self) -> Vector: ...
+
+    @property
+    def spread(self) -> Vector: ...
+
+    def infer(self, given: GivenLabels) -> Matrix: ...
+
+
+def scores(Z: Assignments, A: Matrix, delta: Vector) -> Matrix:
+    """F for a block of rows: D⁻¹ Z A."""
+    return Z.product(A) / Z.product(delta)[:, None]
+
+
+def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> Matrix:
+    """The probabilities of the classes for a block of rows: F with its columns scaled to the class shares."""
+    return distributions(scores(Z, A, delta), scales)
+
+
+@dataclass(frozen=True)
+class LGCRule:
+    """The LGC-based approach, by the k×k direct solve."""
+
+    graph: ImplicitGraph
+    delta: Vector
+    gram: Matrix
+    spread: Vector
+
+    @classmethod
+    def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
+        """One pass over Z for Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 over all rows, which sends k×k."""
+        delta = 2 * graph.reach + lambda2
+        gram, spread = graph.Z.sum(lgc_sums, delta)
+        return cls(graph, delta, gram, spread)
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        gram_l, _ = lgc_sums(given.Z, self.delta)
+        return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l), given.ZtY)
+
+
+@dataclass(frozen=True)
+class LGCRuleByCG(LGCRule):
+    """The LGC-based approach, by the paper's solver. It keeps Z and F, n×c numbers, on this host."""
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        Z: sp.csr_array = self.graph.Z.collect().to_csr().astype(np.float64)
+        Z_u, solve_M = Z[np.setdiff1d(np.arange(Z.shape[0]), given.rows)], self.graph.M.solve
+        D = (Z_u @ self.delta)[:, None]
+        F_u = conjugate_gradients(
+            lambda F: D * F - 2 * (Z_u @ solve_M(Z_u.T @ F)),  # (2 L₃ + λ2 I) F
+            2 * (Z_u @ solve_M(given.ZtY)),  # −2 L₂ᵀ Y_l
+        )
+        return 2 * solve_M(Z_u.T @ F_u + given.ZtY)
+
+
+def lgc_sums(Z: Assignments, delta: Vector) -> tuple[Matrix, Vector]:
+    """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
+    weights = 1 / Z.product(delta)
+    return Z.gram(weights), Z.mass(weights)
+
+
+@dataclass(frozen=True)
+class AGRRule:
+    """The AGR-based approach: F linear in Z, fitted to all rows with Y_u = 0 (eq. optimal:A)."""
+
+    delta: Vector
+    spread: Vector
+    lambda2: float
+    system: Matrix
+
+    @classmethod
+    def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
+        """One pass over Z for Zᵀ diag(W1) Z, which sends k×k."""
+        (weighted,) = graph.Z.sum(degree_gram, graph.reach)
+        ZtLZ = weighted - graph.B @ graph.M.solve(graph.B)
+        return cls(np.ones(len(graph.mass)), graph.mass, lambda2, ZtLZ + ZtLZ.T + lambda2 * graph.B)
+
+    @cached_property
+    def inverse(self) -> PseudoInverse:
+        return PseudoInverse.of(self.system)
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        return self.inverse.solve(self.lambda2 * given.ZtY)
+
+
+@dataclass(frozen=True)
+class AGRRuleByCG(AGRRule):
+    """The AGR-based approach, its k×k system solved by conjugate gradients."""
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        return conjugate_gradients(self.system.__matmul__, self.lambda2 * given.ZtY)
+
+
+def degree_gram(Z: Assignments, reach: Vector) -> tuple[Matrix]:
+    """Zᵀ diag(W1) Z of a block."""
+    return (Z.gram(Z.product(reach)),)
+
+
+RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {
+    "lgc": {"direct": LGCRule.on, "cg": LGCRuleByCG.on},
+    "agr": {"direct": AGRRule.on, "cg": AGRRuleByCG.on},
+}

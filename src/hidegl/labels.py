@@ -1,0 +1,100 @@
+"""The user's y: which rows have a label, and which class it is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+UNLABELLED = -1
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes, sorted, and for each row the number of its class or −1."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    @classmethod
+    def read(cls, y: ArrayLike | None, n_rows: int) -> Labels:
+        """−1 means unlabelled among numbers; None, NaN and pandas' NA mean it everywhere. No y: no labels."""
+        if y is None:
+            return cls(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
+        values = column_or_1d(to_array(y), warn=True)
+        if len(values) != n_rows:
+            raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {len(values)}")
+        known = ~missing(values)
+        given = homogeneous(values[known])
+        check_classification_targets(given)
+        classes, codes_given = np.unique(given, return_inverse=True)
+        codes = np.full(n_rows, UNLABELLED)
+        codes[known] = codes_given
+        return cls(classes, codes)
+
+    @property
+    def any(self) -> bool:
+        return len(self.classes) > 0
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The labelled rows."""
+        return np.flatnonzero(self.codes != UNLABELLED)
+
+    @property
+    def one_hot(self) -> NDArray[np.float64]:
+        """Y_l (l, c)."""
+        return np.eye(len(self.classes))[self.codes[self.rows]]
+
+
+def to_array(y: Any) -> NDArray[Any]:
+    """y as an array that keeps its missing entries, which numpy would turn to text in a list with strings."""
+    if hasattr(y, "isna") and np.all(y.isna()):  # an empty column of a pandas frame
+        return np.full(len(y), None)
+    array = np.asarray(y)
+    return np.asarray(y, dtype=object) if array.dtype.kind in "US" and not isinstance(y, np.ndarray) else array
+
+
+def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries mean "no label"."""
+    if values.dtype.kind == "O":
+        return np.array([is_missing(value) for value in values], dtype=bool)
+    if values.dtype.kind not in "iuf":
+        return np.zeros(len(values), dtype=bool)
+    if values.size and np.all(np.isnan(values)):
+        raise ValueError("y must not be an array of NaN alone: for rows without labels leave y out, or use -1")
+    return np.isnan(values) | ((values == UNLABELLED) & (not plus_minus_one(values)))
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, pandas' NA and NaT, and −1 among numbers."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, int | float | np.number) and bool(value != value or value == UNLABELLED)
+
+
+def plus_minus_one(values: NDArray[Any]) -> bool:
+    """Whether y is a full labelling by the two classes −1 and 1: nothing else in it, and at least half of it 1."""
+    if not (np.array_equal(np.unique(values), [-1, 1]) and np.mean(values) >= 0):
+        return False
+    warnings.warn("y holds −1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled", stacklevel=4)
+    return True
+
+
+def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
+    """Labels of one kind: strings, booleans or whole numbers."""
+    if values.dtype.kind == "O" and len(values):
+        if all(isinstance(value, str) for value in values):
+            return values.astype(str)
+        kinds = sorted({type(value).__name__ for value in values})
+        values = np.array(values.tolist())
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"y must hold labels of one kind, strings or whole numbers, got {' and '.join(kinds)}")
+    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
+        raise ValueError("y must hold finite labels, got inf")
+    return values

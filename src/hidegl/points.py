@@ -1,0 +1,150 @@
+"""§3.1–3.2: learning the high-dense points C and the tree G that joins them.
+
+    max over C and trees G of   (σ/2) Σ_i log Σ_s exp(−‖x_i−c_s‖²/σ)  −  (λ1/4) Σ_r Σ_s G_rs ‖c_r−c_s‖²
+
+Each iteration computes the tree of the points, the assignments Z (E-step), and C = (Ξ + λ1 L)⁻¹ ZᵀX (M-step). Each of
+the three maximises the same quantity in one of its arguments, so the objective never decreases. With λ1 = 0, one
+entry a row and σ → 0, it is k-means, which is how the points start: one pass over the rows serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.cluster import kmeans_plusplus
+
+from hidegl.linalg import Matrix, Vector, solve_tree
+from hidegl.rows.assignments import Assignments, assign, nearest
+from hidegl.rows.base import Rows
+from hidegl.tree import laplacian, spanning_tree, tree_cost
+
+ROWS_PER_POINT = 5
+"""How many sampled rows a point the k-means++ seeding looks at."""
+
+LLOYD_STEPS = 2
+"""The learning goes on from the start, so the start need not converge."""
+
+ANCHORING = 1e-10
+"""A point's pull to where it was, as a share of one row: points that no row reaches stay where they are."""
+
+
+@dataclass(frozen=True)
+class HighDensePoints:
+    """What Algorithm 1's loop learns, and how it went."""
+
+    C: Matrix
+    G: sp.csr_array
+    objective: Vector
+    n_iter: int
+    converged: bool
+    change: float
+
+
+def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
+    """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
+    sample = rows.take(sample_indices(rows.n_rows, ROWS_PER_POINT * k, rng))
+    C, _ = kmeans_plusplus(sample, k, random_state=int(rng.integers(2**31)), n_local_trials=1)
+    C = np.asarray(C, dtype=np.float64)
+    for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
+        C = lloyd_step(rows, C)
+    return C
+
+
+def start_random(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
+    """k rows drawn without replacement."""
+    return np.asarray(rows.take(sample_indices(rows.n_rows, k, rng)), dtype=np.float64)
+
+
+STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
+    "kmeans": start_kmeans,
+    "random": start_random,
+}
+
+
+def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Sorted, so that a file is read forwards; all of them when there are no more than `size`."""
+    return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
+
+
+def lloyd_step(rows: Rows, C: Matrix) -> Matrix:
+    """Every point moves to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0."""
+    mass, ZtX, _ = rows.sum(expectation_sums, C, 1.0, 1)
+    return maximisation(mass, ZtX, C)
+
+
+def learn_points(
+    rows: Rows,
+    C: Matrix,
+    *,
+    sigma: float,
+    lambda1: float,
+    n_nearest: int,
+    max_iter: int,
+    tol: float,
+    report: Callable[[int, float, float], None] | None = None,
+) -> HighDensePoints:
+    """Algorithm 1, lines 2–7, from the points C. One pass over the rows an iteration, O(nkd), which sends k×d.
+
+    Stops when the objective gains less than `tol` times σ a row. The tree returned is that of the points returned,
+    where Algorithm 1 leaves it one step behind.
+    """
+    history: list[float] = []
+    change = np.inf
+    while True:
+        G = spanning_tree(C)
+        mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
+        history.append(objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1))
+        if len(history) > 1:
+            change = (history[-1] - history[-2]) / (sigma * rows.n_rows)
+        n_iter = len(history) - 1
+        if report is not None:
+            report(n_iter, history[-1], change)
+        if change <= tol or n_iter == max_iter:
+            return HighDensePoints(C, G, np.array(history), n_iter, change <= tol, change)
+        C = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
+
+
+def expectation_sums(X: Any, C: Matrix, sigma: float, n_nearest: int) -> tuple[Any, ...]:
+    """The E-step on a block of rows, and what the M-step needs of it: Ξ's diagonal, ZᵀX, and the block's f(C)."""
+    Z, log_likelihood = assign(X, C, sigma, n_nearest)
+    return Z.mass(), Z.transposed_product(X), log_likelihood
+
+
+def maximisation(mass: Vector, ZtX: Matrix, C: Matrix, penalty: sp.csr_array | None = None) -> Matrix:
+    """The M-step, eq. C: (Ξ + λ1 L) C = ZᵀX, with rows for the paper's columns. O(kd)."""
+    mass, ZtX = mass + ANCHORING, ZtX + ANCHORING * C
+    if penalty is None:
+        return ZtX / mass[:, None]
+    return solve_tree(sp.diags_array(mass) + penalty, ZtX)
+
+
+def objective(log_likelihood: float, C: Matrix, G: sp.csr_array, *, sigma: float, lambda1: float) -> float:
+    """What the M-step maximises: (σ/2) f(C) − (λ1/4) Σ Σ G ‖c − c'‖²."""
+    return sigma / 2 * log_likelihood - lambda1 / 4 * tree_cost(C, G)
+
+
+def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:
+    """The E-step on a block of rows, Z alone."""
+    return assign(X, C, sigma, n_nearest)[0]
+
+
+def mass_sums(Z: Assignments) -> tuple[Vector]:
+    """Zᵀ1 of a block: how many rows each point has."""
+    return (Z.mass(),)
+
+
+def mean_nearest_distances(rows: Rows, C: Matrix) -> tuple[float, float]:
+    """The mean squared distance of the rows to their nearest and second nearest point: the scales of the data."""
+    near, second = rows.sum(nearest_distance_sums, C)
+    return near / rows.n_rows, second / rows.n_rows
+
+
+def nearest_distance_sums(X: Any, C: Matrix) -> tuple[float, float]:
+    _, distances = nearest(X, C, min(2, len(C)))
+    distances.sort(axis=1)
+    return float(distances[:, 0].sum()), float(distances[:, -1].sum())

@@ -1,0 +1,139 @@
+"""From the user's columns to those the method sees: one row-wise map, learned from a sample of the rows.
+
+    x ↦ ((x or x/‖x‖) − offset) / scale · basis
+
+Only distances matter afterwards, so the offset changes nothing but keeps float32 exact. `restore` goes back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+PREPROCESSES = ("unit", "standardize")
+
+FEW_COLUMNS = 30
+"""Up to here, columns are taken as measurements in units of their own, and standardised."""
+
+MANY_COLUMNS = 100
+"""From here on, signed columns are taken as an embedding, and distances gain from fewer, principal components."""
+
+MOST_COMPONENTS, EXPLAINED = 200, 0.9
+"""As many components as explain this part of the variance, but no more than this."""
+
+FLOAT32_RANGE = (1e-12, 1e12)
+"""Columns whose spread is outside are computed in float64: squares of float32 overflow and vanish soon."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A learned map of rows. `basis` has orthonormal columns; None stands for the identity."""
+
+    preprocess: str | None
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float64] | None
+    basis: NDArray[np.float64] | None
+    dtype: str
+
+    def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points in the user's columns (of rows with unit length, for "unit")."""
+        points = C if self.basis is None else C @ self.basis.T
+        return (points if self.scale is None else points * self.scale) + self.offset
+
+
+def prepare(block: Any, preparation: Preparation) -> NDArray[Any]:
+    """The map on a block of rows: dense, in the working precision."""
+    dtype = np.dtype(preparation.dtype)
+    X = as_float(block, dtype)
+    if preparation.preprocess == "unit":
+        X = unit_rows(X)
+    X = project_sparse(X, preparation, dtype) if sp.issparse(X) else project(X, preparation, dtype)
+    # A row this far away is as far from every point; beyond it, squares overflow.
+    limit = float(np.sqrt(np.finfo(dtype).max)) / 1e3
+    return np.ascontiguousarray(np.clip(X, -limit, limit), dtype=dtype)
+
+
+def project(X: NDArray[Any], preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The offset is taken off before the precision is reduced, since it may be far larger than the differences."""
+    X = X - preparation.offset.astype(X.dtype)
+    if preparation.scale is not None:
+        X /= preparation.scale.astype(X.dtype)
+    return X if preparation.basis is None else X.astype(dtype, copy=False) @ preparation.basis.astype(dtype)
+
+
+def project_sparse(X: Any, preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The same with the offset moved behind the product, so that a block with many columns stays sparse."""
+    if preparation.basis is None:
+        return project(X.toarray(), preparation, dtype)
+    basis = preparation.basis if preparation.scale is None else preparation.basis / preparation.scale[:, None]
+    return X @ basis.astype(X.dtype) - (preparation.offset @ basis).astype(X.dtype)
+
+
+def as_float(block: Any, dtype: np.dtype[Any]) -> Any:
+    """Wide enough for the block's own numbers and for the working precision."""
+    return block.astype(np.result_type(block.dtype, dtype), copy=False)
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows of length 1, zero rows left as they are. Divided by the largest entry first: no overflow, no underflow."""
+    if sp.issparse(X):
+        return normalize(normalize(X, norm="max"))
+    peaks = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(peaks > 0, peaks, 1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
+    return X / np.where(lengths > 0, lengths, 1)
+
+
+def learn_preparation(
+    sample: Any, *, preprocess: str | None, n_components: int | str | None, float64: bool, seed: int
+) -> Preparation:
+    """Learn the map from a sample of rows. What "auto" means is decided here; `float64` asks for that precision."""
+    sample = as_float(sample, np.dtype(np.float64))
+    if preprocess == "auto":
+        preprocess = automatic_preprocess(sample)
+    if preprocess == "unit":
+        sample = unit_rows(sample)
+    offset = np.asarray(sample.mean(axis=0)).ravel()
+    scale = None
+    if preprocess == "standardize":
+        scale = column_spread(sample, offset)
+        sample = sample @ sp.diags_array(1 / scale)
+    basis = principal_components(sample, n_components, seed)
+    spread = column_spread(sample, np.asarray(sample.mean(axis=0)).ravel())
+    safe = FLOAT32_RANGE[0] < spread.min() and spread.max() < FLOAT32_RANGE[1]
+    return Preparation(preprocess, offset, scale, basis, "float64" if float64 or not safe else "float32")
+
+
+def automatic_preprocess(sample: Any) -> str | None:
+    """Few columns: standardise. Many non-negative ones (counts, pixels), or very many (embeddings): unit rows."""
+    d = sample.shape[1]
+    if d <= FEW_COLUMNS:
+        return "standardize"
+    return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
+
+
+def column_spread(sample: Any, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The standard deviation of each column, and 1 for a column that is constant up to rounding."""
+    spread = np.sqrt(mean_variance_axis(sample, axis=0)[1]) if sp.issparse(sample) else sample.std(axis=0)
+    return np.where(spread > 1e-10 * np.abs(mean), spread, 1.0)
+
+
+def principal_components(sample: Any, n_components: int | str | None, seed: int) -> NDArray[np.float64] | None:
+    """The directions of the largest variance (d, r), or None to keep all columns."""
+    n, d = sample.shape
+    most = MOST_COMPONENTS if n_components == "auto" else n_components
+    most = min(int(most or d), d, n - sp.issparse(sample))
+    if most < 1 or n_components is None or (n_components == "auto" and d <= MANY_COLUMNS):
+        return None
+    pca = PCA(most, random_state=seed).fit(sample)
+    basis = np.ascontiguousarray(pca.components_.T, dtype=np.float64)
+    if n_components == "auto" and pca.explained_variance_.sum() > 0:
+        basis = basis[:, : 1 + np.searchsorted(np.cumsum(pca.explained_variance_ratio_), EXPLAINED)]
+    return basis

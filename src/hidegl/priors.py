@@ -1,0 +1,55 @@
+"""Class mass: how much of all rows each class should get, and the scaling of F's columns that gives it that much.
+
+Labels drawn unevenly make the columns of F uneven, and a class with more labels swallows rows of the others. Scaling
+each column to a known share before the argmax (class-mass normalisation, as in the published AGR code) undoes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix, Vector
+
+PRIORS = ("balanced", "labels")
+
+
+def class_shares(prior: Any, labels: Labels) -> Vector | None:
+    """The share of all rows for each class, or None for no scaling."""
+    n_classes = len(labels.classes)
+    if prior is None:
+        return None
+    if isinstance(prior, str):
+        if prior not in PRIORS:
+            raise ValueError(f"class_prior must be one of {PRIORS}, None or an array of class shares, got {prior!r}")
+        counts = np.bincount(labels.codes[labels.rows], minlength=n_classes)
+        weights = np.ones(n_classes) if prior == "balanced" else counts
+        return weights / max(weights.sum(), 1)
+    shares = np.asarray(prior, dtype=np.float64)
+    if shares.shape != (n_classes,):
+        raise ValueError(
+            f"class_prior must have one share for each of the {n_classes} classes in y, got an array of shape "
+            f"{shares.shape}"
+        )
+    if not (np.all(shares > 0) and np.isclose(shares.sum(), 1)):
+        raise ValueError(f"class_prior must hold positive shares that sum to 1, got {shares.tolist()}")
+    return shares
+
+
+def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:
+    """What to multiply each column of F with, so that 1ᵀF is proportional to the shares."""
+    if shares is None:
+        return np.ones_like(column_mass)
+    return shares / np.maximum(column_mass, np.finfo(np.float64).tiny ** 0.5)
+
+
+def distributions(F: Matrix, scales: Vector) -> Matrix:
+    """F with scaled columns as probabilities: rows sum to one, and are uniform where no label reaches."""
+    scaled = F * scales
+    scaled -= np.where(scaled.max(axis=1) > 0, 0, scaled.min(axis=1))[:, None]  # least squares may go below zero
+    scaled = np.maximum(scaled, 0)
+    totals = scaled.sum(axis=1, keepdims=True)
+    uniform = np.full_like(scaled, 1 / scaled.shape[1])
+    return np.divide(scaled, totals, out=uniform, where=totals > 0)

@@ -1,0 +1,100 @@
+"""Z, the assignments of rows to points (eq. kde-Z), kept sparse: each row has the same small number of entries.
+
+With σ of a useful size a row has a handful of entries that matter, so the s nearest points are kept and the rest are
+zero. That is still an exact method: the softmax over the s nearest maximises the same lower bound of the likelihood
+over all assignments with at most s entries, so every step of the learning still raises its objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hidegl.rows import kernels
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """A block of b rows of Z: the numbers of the s points of each row (b, s), and their weights (b, s)."""
+
+    columns: NDArray[np.int32]
+    weights: NDArray[np.floating]
+    n_points: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.columns), self.n_points
+
+    def mass(self, row_weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Zᵀ row_weights (k,), with ones for None: the diagonal of Ξ."""
+        weights = self.weights if row_weights is None else self.weights * row_weights[:, None]
+        total: NDArray[Any] = np.bincount(self.columns.ravel(), weights.ravel(), minlength=self.n_points)
+        return total
+
+    def transposed_product(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """ZᵀX (k, d)."""
+        return kernels.transposed_product(self.columns, self.weights, X, self.n_points)
+
+    def gram(self, row_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Zᵀ diag(row_weights) Z (k, k)."""
+        return kernels.weighted_gram(self.columns, self.weights, row_weights, self.n_points)
+
+    def product(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Z A (b, c), or (b,) for a vector."""
+        if A.ndim == 1:
+            return kernels.product(self.columns, self.weights, A[:, None])[:, 0]
+        return kernels.product(self.columns, self.weights, np.ascontiguousarray(A))
+
+    def to_csr(self) -> sp.csr_array:
+        b, s = self.columns.shape
+        indptr = np.arange(0, b * s + 1, s)
+        Z = sp.csr_array((self.weights.ravel(), self.columns.ravel(), indptr), shape=(b, self.n_points))
+        Z.eliminate_zeros()
+        Z.sort_indices()
+        return Z
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Self:
+        return type(self)(self.columns[rows], self.weights[rows], self.n_points)
+
+    @classmethod
+    def concatenate(cls, blocks: Sequence[Self]) -> Self:
+        columns = np.concatenate([block.columns for block in blocks])
+        weights = np.concatenate([block.weights for block in blocks])
+        return cls(columns, weights, blocks[0].n_points)
+
+
+def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The s nearest points of each row and the squared distances to them: one product X Cᵀ, then O(bk + bsd).
+
+    The product only chooses the points. The distances come from the differences, so that they are as good for rows
+    far from the origin, and do not depend on how the product was cut into blocks.
+    """
+    k = len(C)
+    C = np.ascontiguousarray(C, dtype=X.dtype)
+    if s >= k:
+        columns = np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
+    else:
+        scores = X @ C.T
+        scores *= -2
+        scores += np.einsum("kd,kd->k", C, C)
+        columns = kernels.smallest(scores, s)
+    return columns, kernels.squared_distances(X, C, columns)
+
+
+def assign(X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int) -> tuple[Assignments, float]:
+    """The E-step on a block (Algorithm 1, line 6): Z_is ∝ exp(−‖x_i−c_s‖²/σ) over the s nearest points of each row.
+
+    Also returned: Σ_i log Σ_s exp(−‖x_i−c_s‖²/σ), the block's part of f(C).
+    """
+    columns, distances = nearest(X, C, s)
+    shortest = distances.min(axis=1, keepdims=True)
+    weights = np.exp((shortest - distances) / sigma)
+    totals = weights.sum(axis=1, keepdims=True)
+    weights /= totals
+    log_likelihood = float(np.sum(np.log(totals) - shortest / sigma))
+    return Assignments(columns, weights.astype(X.dtype, copy=False), len(C)), log_likelihood

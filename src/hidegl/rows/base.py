@@ -1,0 +1,48 @@
+"""Where the n rows live: one small interface, so that the mathematics above it is written once.
+
+Everything of size n is touched in two ways only: a row-wise `map`, whose result stays where the rows are, and a `sum`
+over blocks of rows, which brings back something small (k×d, k×k, k×c). What a block is (an array in memory, a slice
+of a file, a tensor on a GPU, a chunk on a worker) is the engine's matter. Functions given to `map` and `sum` are pure
+and top-level, so that they travel; they see one block and never its number, so the cut into blocks cannot matter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block = Any
+"""A few rows in an engine's own form: an array, a sparse matrix, or an object with `take` and `concatenate`."""
+
+Sums = tuple[Any, ...]
+"""What a block function returns to `sum`: a tuple of float64 numbers and arrays, added up one by one."""
+
+
+class Rows(ABC):
+    """n rows, cut into blocks in a fixed order."""
+
+    n_rows: int
+
+    @abstractmethod
+    def map(self, function: Callable[..., Block], *args: Any) -> Self:
+        """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
+
+    @abstractmethod
+    def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
+        """Σ over blocks of `function(block, *args)`, added in the order of the blocks: one pass."""
+
+    @abstractmethod
+    def persist(self) -> Self:
+        """The same rows, computed once and kept where they are, when the engine has room for them."""
+
+    @abstractmethod
+    def take(self, indices: NDArray[np.intp]) -> Block:
+        """A few rows, in the order of `indices`, as one block on this host."""
+
+    @abstractmethod
+    def collect(self) -> Block:
+        """All rows as one block on this host."""

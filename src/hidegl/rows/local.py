@@ -1,0 +1,110 @@
+"""Rows in the memory of this machine, or in a file that looks like it (a memmap): numpy, scipy.sparse.
+
+Blocks run side by side in threads. Each uses one BLAS thread, and their sums are added in the order of the blocks, so
+the number of threads cannot change the result.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial, reduce
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from hidegl.rows.base import Block, Rows, Sums
+
+T = TypeVar("T")
+
+BLOCK_ROWS = 2048
+"""Large enough for a fast matrix product, small enough for its result (b×k) to stay in the cache."""
+
+
+class LocalRows(Rows):
+    """Rows of a source that can be sliced, and the maps to apply to each block when it is read."""
+
+    def __init__(self, source: Any, *, block_rows: int = BLOCK_ROWS, maps: tuple[partial[Block], ...] = ()) -> None:
+        self.n_rows = source.shape[0]
+        self._source = source
+        self._block_rows = block_rows
+        self._maps = maps
+
+    def map(self, function: Callable[..., Block], *args: Any) -> LocalRows:
+        maps = (*self._maps, partial(apply, function, args))
+        return LocalRows(self._source, block_rows=self._block_rows, maps=maps)
+
+    def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
+        return reduce(add_up, in_order(self.map(function, *args)._block, self._starts))
+
+    def persist(self) -> LocalRows:
+        return LocalRows(self.collect(), block_rows=self._block_rows)
+
+    def take(self, indices: NDArray[np.intp]) -> Block:
+        return self._mapped(self._source[indices])
+
+    def collect(self) -> Block:
+        return concatenate(in_order(self._block, self._starts), self.n_rows)
+
+    @property
+    def _starts(self) -> range:
+        return range(0, self.n_rows, self._block_rows)
+
+    def _block(self, start: int) -> Block:
+        return self._mapped(self._source[start : start + self._block_rows])
+
+    def _mapped(self, block: Block) -> Block:
+        for function in self._maps:
+            block = function(block)
+        return block
+
+
+def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:
+    return function(block, *args)
+
+
+def add_up(totals: Sums, sums: Sums) -> Sums:
+    return tuple(map(operator.iadd, totals, sums))
+
+
+def concatenate(blocks: Iterator[Block], n_rows: int) -> Block:
+    first = next(blocks)
+    if not isinstance(first, np.ndarray):
+        return type(first).concatenate([first, *blocks])
+    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
+    start = 0
+    for block in chain([first], blocks):
+        whole[start : start + len(block)] = block
+        start += len(block)
+    return whole
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def n_threads() -> int:
+    """As many as BLAS may use now: OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
+
+
+def in_order(function: Callable[[int], T], starts: range) -> Iterator[T]:
+    """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
+    threads = min(n_threads(), len(starts))
+    if threads <= 1:
+        yield from map(function, starts)
+        return
+    waiting: deque[Future[T]] = deque()
+    with _blas().limit(limits=1), ThreadPoolExecutor(threads, "hidegl") as pool:
+        for start in starts:
+            waiting.append(pool.submit(function, start))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
