@@ -48,8 +48,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     n_points : int or "auto", default="auto"
         The number of high-dense points, k. More are slower and mostly better. "auto": one for 4 rows, at most 1,500.
     sigma : float or "auto", default="auto"
-        The width of the assignments, in squared distance after preprocessing. "auto": a fifth of the rows' mean
-        squared distance to the nearest starting point, which follows the scale of the data.
+        The width of the assignments, in squared distance after preprocessing. "auto": such that a row is shared by
+        about two points, which follows the scale and the dimension of the data.
     lambda1 : float, default=1.0
         How strongly points that are neighbours in the tree attract each other.
     lambda2 : float, default=0.01
@@ -189,7 +189,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         self._preparation = self._learn_preparation(rows, rng)
         rows = rows.map(prepare, self._preparation).persist()
         start = self._starting_points(rows, rng)
-        sigma = automatic_sigma(rows, start) if self.sigma == "auto" else float(self.sigma)
+        sigma = automatic_sigma(rows, start, rng) if self.sigma == "auto" else float(self.sigma)
         n_nearest = min(self.n_nearest or len(start), len(start))
 
         points = self._learn_points(rows, start, sigma, n_nearest)

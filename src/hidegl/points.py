@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from hidegl.linalg import Matrix, Vector, solve_tree
-from hidegl.rows.assignments import Assignments, assign, nearest
+from hidegl.rows.assignments import Assignments, assign
 from hidegl.rows.base import Rows
 from hidegl.tree import laplacian, spanning_tree, tree_cost
 
@@ -99,6 +99,8 @@ def learn_points(
         G = spanning_tree(C)
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
         history.append(objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1))
+        if not np.isfinite(history[-1]):
+            raise ValueError(f"sigma={sigma} is too small for the scale of the data: the likelihood is not finite")
         if len(history) > 1:
             change = (history[-1] - history[-2]) / (sigma * rows.n_rows)
         n_iter = len(history) - 1
@@ -136,15 +138,3 @@ def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:
 def mass_sums(Z: Assignments) -> tuple[Vector]:
     """Zᵀ1 of a block: how many rows each point has."""
     return (Z.mass(),)
-
-
-def mean_nearest_distances(rows: Rows, C: Matrix) -> tuple[float, float]:
-    """The mean squared distance of the rows to their nearest and second nearest point: the scales of the data."""
-    near, second = rows.sum(nearest_distance_sums, C)
-    return near / rows.n_rows, second / rows.n_rows
-
-
-def nearest_distance_sums(X: Any, C: Matrix) -> tuple[float, float]:
-    _, distances = nearest(X, C, min(2, len(C)))
-    distances.sort(axis=1)
-    return float(distances[:, 0].sum()), float(distances[:, -1].sum())

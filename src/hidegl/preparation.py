@@ -28,6 +28,9 @@ MANY_COLUMNS = 100
 MOST_COMPONENTS, EXPLAINED = 200, 0.9
 """As many components as explain this part of the variance, but no more than this."""
 
+LARGEST = 1e140
+"""Beyond it, sums of squares overflow in float64."""
+
 FLOAT32_RANGE = (1e-12, 1e12)
 """Columns whose spread is outside are computed in float64: squares of float32 overflow and vanish soon."""
 
@@ -96,6 +99,9 @@ def learn_preparation(
 ) -> Preparation:
     """Learn the map from a sample of rows. What "auto" means is decided here; `float64` asks for that precision."""
     sample = as_float(sample, np.dtype(np.float64))
+    largest = abs(sample).max()
+    if largest > LARGEST:
+        raise ValueError(f"X must hold values up to {LARGEST:.0e} in size, got {largest:.2g}: their squares overflow")
     if preprocess == "auto":
         preprocess = automatic_preprocess(sample)
     if preprocess == "unit":
@@ -132,8 +138,10 @@ def principal_components(sample: Any, n_components: int | str | None, seed: int)
     most = min(int(most or d), d, n - sp.issparse(sample))
     if most < 1 or n_components is None or (n_components == "auto" and d <= MANY_COLUMNS):
         return None
-    pca = PCA(most, random_state=seed).fit(sample)
+    with np.errstate(invalid="ignore"):  # all rows equal: no variance to explain
+        pca = PCA(most, random_state=seed).fit(sample)
     basis = np.ascontiguousarray(pca.components_.T, dtype=np.float64)
-    if n_components == "auto" and pca.explained_variance_.sum() > 0:
-        basis = basis[:, : 1 + np.searchsorted(np.cumsum(pca.explained_variance_ratio_), EXPLAINED)]
+    if n_components == "auto":
+        explained = np.cumsum(np.nan_to_num(pca.explained_variance_ratio_))
+        basis = basis[:, : 1 + np.searchsorted(explained, EXPLAINED)]
     return basis

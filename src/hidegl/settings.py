@@ -7,15 +7,27 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from sklearn.metrics.pairwise import euclidean_distances
+
 from hidegl.linalg import Matrix
-from hidegl.points import mean_nearest_distances
+from hidegl.points import sample_indices
+from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
 
 MOST_POINTS, ROWS_A_POINT = 1500, 4
 """n_points="auto": one point for so many rows, up to so many points."""
 
-RELATIVE_SIGMA = 0.2
-"""sigma="auto": this share of the mean squared distance of the rows to their nearest starting point."""
+SHARED_BY = 2.0
+"""sigma="auto": the number of points that share a row, as the exponential of the mean entropy of Z's rows."""
+
+SIGMA_ROWS, SIGMA_POINTS = 2000, 16
+"""How many rows, and how many of the points nearest to each, that is measured on."""
+
+ROUNDING = 1e-12
+"""Squared distances below this share of the largest are taken as 0."""
 
 
 def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None:
@@ -57,15 +69,34 @@ def automatic_n_points(n_rows: int) -> int:
     return max(1, min(MOST_POINTS, n_rows // ROWS_A_POINT))
 
 
-def automatic_sigma(rows: Rows, C: Matrix) -> float:
-    """A share of the mean squared distance to the nearest point, so that it follows the scale of the data. One pass.
+def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
+    """The σ at which a row is shared by about two points: the mean entropy of the rows of Z is log 2.
 
-    Each point is fitted to its rows, and takes one of them away from the distances that are averaged: n/(n−k) makes
-    up for it, as for a sample variance. With a point for each row, the nearest other point takes its place (each of
-    two rows is half their squared distance away from what they would share, hence the 2), and with all rows equal
-    every σ gives the same answer.
+    That follows the scale of the data, as a share of the squared distance to the nearest point does, and their
+    dimension too: in many dimensions the nearest points are about equally far away, in few they are not, and the same
+    share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
     """
-    n, k = rows.n_rows, len(C)
-    near, second = mean_nearest_distances(rows, C)
-    distance = near * n / (n - k) if k < n else second * 2
-    return RELATIVE_SIGMA * distance if distance > 0 else 1.0
+    C = C[is_first_in_its_place(C)]
+    if len(C) == 1:
+        return 1.0  # with one point, every σ gives the same answer
+    sample = rows.take(sample_indices(rows.n_rows, SIGMA_ROWS, rng))
+    _, distances = nearest(sample, C, min(SIGMA_POINTS, len(C)))
+    gaps = distances - distances.min(axis=1, keepdims=True)
+    goal = np.log(min(SHARED_BY, (1 + len(C)) / 2))
+
+    def excess(log_sigma: float) -> float:
+        weights = np.exp(-gaps / np.exp(log_sigma))
+        totals = weights.sum(axis=1)
+        entropy = np.log(totals) + (weights * gaps).sum(axis=1) / np.exp(log_sigma) / totals
+        return float(entropy.mean() - goal)
+
+    middle = np.log(gaps[gaps > 0].mean())
+    low, high = middle - 10, middle + 10
+    return float(np.exp(brentq(excess, low, high) if excess(low) < 0 else middle))
+
+
+def is_first_in_its_place(C: Matrix) -> NDArray[np.bool_]:
+    """Which points have no earlier point in the same place, up to rounding."""
+    distances = euclidean_distances(C, squared=True)
+    same = distances <= ROUNDING * max(distances.max(), np.finfo(np.float64).tiny)
+    return ~np.triu(same, 1).any(axis=0)

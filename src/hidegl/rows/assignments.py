@@ -53,7 +53,8 @@ class Assignments:
     def to_csr(self) -> sp.csr_array:
         b, s = self.columns.shape
         indptr = np.arange(0, b * s + 1, s)
-        Z = sp.csr_array((self.weights.ravel(), self.columns.ravel(), indptr), shape=(b, self.n_points))
+        parts = (self.weights.ravel(), self.columns.ravel(), indptr)
+        Z = sp.csr_array(parts, shape=(b, self.n_points), copy=True)
         Z.eliminate_zeros()
         Z.sort_indices()
         return Z
@@ -93,8 +94,9 @@ def assign(X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int) -> tup
     """
     columns, distances = nearest(X, C, s)
     shortest = distances.min(axis=1, keepdims=True)
-    weights = np.exp((shortest - distances) / sigma)
-    totals = weights.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # a tiny σ: weights of 0 and 1
+        weights = np.exp((shortest - distances) / sigma)
+        totals = weights.sum(axis=1, keepdims=True)
+        log_likelihood = float(np.sum(np.log(totals) - shortest / sigma))
     weights /= totals
-    log_likelihood = float(np.sum(np.log(totals) - shortest / sigma))
     return Assignments(columns, weights.astype(X.dtype, copy=False), len(C)), log_likelihood

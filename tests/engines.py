@@ -1,0 +1,39 @@
+"""A second engine, as a toy: blocks of any sizes in a shuffled order, as a cluster might hold and return them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hidegl.rows.base import Rows
+
+
+class ShuffledRows(Rows):
+    def __init__(self, places, blocks):
+        self.n_rows = sum(map(len, places))
+        self._places, self._blocks = places, blocks
+
+    @classmethod
+    def of(cls, X, *, n_blocks, seed):
+        rng = np.random.default_rng(seed)
+        cuts = np.sort(rng.choice(np.arange(1, len(X)), n_blocks - 1, replace=False))
+        places = np.split(np.arange(len(X)), cuts)
+        order = rng.permutation(n_blocks)
+        return cls([places[i] for i in order], [X[places[i]] for i in order])
+
+    def map(self, function, *args):
+        return ShuffledRows(self._places, [function(block, *args) for block in self._blocks])
+
+    def sum(self, function, *args):
+        parts = [function(block, *args) for block in self._blocks]
+        return tuple(map(sum, zip(*parts, strict=True)))
+
+    def persist(self):
+        return self
+
+    def take(self, indices):
+        return self.collect()[indices]
+
+    def collect(self):
+        blocks, first = self._blocks, self._blocks[0]
+        whole = np.concatenate(blocks) if isinstance(first, np.ndarray) else type(first).concatenate(blocks)
+        return whole[np.argsort(np.concatenate(self._places))]

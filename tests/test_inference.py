@@ -1,0 +1,120 @@
+"""§3.4: the two rules against the dense n×n definitions, and the paper's bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import reference
+from hidegl.graph import ImplicitGraph
+from hidegl.inference import RULES, AGRRule, GivenLabels, LGCRule, LGCRuleByCG, scores
+from hidegl.linalg import conjugate_gradients
+from problems import as_assignments, problems, sparse_rows
+
+DENSE = {"accurate": reference.accurate_graph, "approx": reference.approx_graph}
+
+
+def implicit(p, kind="accurate"):
+    return ImplicitGraph.over(sparse_rows(p.Z), csr_array(p.G), kind=kind, alpha=p.alpha, eta=p.eta)
+
+
+def given_labels(p):
+    return GivenLabels(p.labelled, as_assignments(p.Z[p.labelled]), p.Y_l)
+
+
+def infer(p, rule):
+    """F over all rows."""
+    return scores(as_assignments(p.Z), rule.infer(given_labels(p)), rule.delta)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@given(problems())
+def test_lgc_direct_is_the_dense_solve(kind, p):
+    dense = reference.lgc_scores(DENSE[kind](p.Z, p.G, p.alpha, p.eta), p.labelled, p.Y_l, p.lambda2)
+    F = infer(p, LGCRule.on(implicit(p, kind), p.lambda2))
+    assert np.linalg.norm(F[p.unlabelled] - dense) <= 1e-10 * np.linalg.norm(dense)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@given(problems())
+def test_lgc_by_conjugate_gradients_is_the_direct_solve(kind, p):
+    graph = implicit(p, kind)
+    direct = infer(p, LGCRule.on(graph, p.lambda2))
+    by_cg = infer(p, LGCRuleByCG.on(graph, p.lambda2))
+    assert np.linalg.norm(by_cg - direct) <= 1e-6 * np.linalg.norm(direct)
+
+
+@given(problems())
+def test_lgc_scores_obey_the_maximum_principle(p):
+    F_u = infer(p, LGCRule.on(implicit(p), p.lambda2))[p.unlabelled]
+    assert F_u.min() >= -1e-12
+    assert F_u.sum(axis=1).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@given(problems())
+def test_proposition_4_spectrum_and_condition_of_the_lgc_system(kind, p):
+    W = DENSE[kind](p.Z, p.G, p.alpha, p.eta)
+    bound = 2 / (1 - p.alpha) if kind == "accurate" else 2 * (1 + p.alpha)
+    Phi, _ = reference.lgc_system(W, p.labelled, p.lambda2)
+    L3 = np.linalg.eigvalsh((Phi - p.lambda2 * np.eye(len(Phi))) / 2)
+    assert L3.min() >= -1e-9
+    assert L3.max() <= bound + 1e-9
+    assert np.linalg.cond(Phi) <= (1 + 2 * bound / p.lambda2) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@given(problems())
+def test_agr_is_the_papers_closed_form(kind, p):
+    W = DENSE[kind](p.Z, p.G, p.alpha, p.eta)
+    dense = p.Z @ reference.agr_coefficients(p.Z, W, p.Y, p.lambda2)
+    F = infer(p, AGRRule.on(implicit(p, kind), p.lambda2))
+    assert np.linalg.norm(F - dense) <= 1e-6 * np.linalg.norm(dense)
+
+
+@given(problems(min_points=3), st.booleans(), st.integers(0, 1000))
+def test_agr_is_a_minimum_even_when_assignments_are_rank_deficient(p, deficient, seed):
+    if deficient:
+        p.C[-1] = p.C[0]  # two equal columns of Z
+    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    A = AGRRule.on(implicit(p), p.lambda2).infer(given_labels(p))
+    assert np.all(np.isfinite(A))
+    at_minimum = reference.agr_objective(A, p.Z, W, p.Y, p.lambda2)
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 1.0):
+        elsewhere = reference.agr_objective(A + size * rng.normal(size=A.shape), p.Z, W, p.Y, p.lambda2)
+        assert elsewhere >= at_minimum - 1e-9 * abs(at_minimum)
+
+
+@given(problems())
+def test_agr_by_conjugate_gradients_is_the_direct_solve(p):
+    graph = implicit(p)
+    direct = infer(p, RULES["agr"]["direct"](graph, p.lambda2))
+    by_cg = infer(p, RULES["agr"]["cg"](graph, p.lambda2))
+    assert np.linalg.norm(by_cg - direct) <= 1e-5 * np.linalg.norm(direct)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(problems())
+def test_spread_gives_the_column_sums_of_the_scores(rule, p):
+    built = RULES[rule]["direct"](implicit(p), p.lambda2)
+    A = built.infer(given_labels(p))
+    np.testing.assert_allclose(built.spread @ A, infer(p, built).sum(axis=0), rtol=1e-6, atol=1e-9)
+
+
+@given(problems())
+def test_agr_columns_sum_to_the_label_counts(p):
+    """Constants are in the range of Z and in the null space of L(W), so 1ᵀF = 1ᵀY."""
+    F = infer(p, AGRRule.on(implicit(p), p.lambda2))
+    np.testing.assert_allclose(F.sum(axis=0), p.Y_l.sum(axis=0), rtol=1e-5, atol=1e-8)
+
+
+def test_conjugate_gradients_solve_every_column_and_warn_when_stopped():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20, 20))
+    A, B = A @ A.T + np.eye(20), rng.normal(size=(20, 3))
+    B[:, 1] = 0
+    np.testing.assert_allclose(conjugate_gradients(A.__matmul__, B), np.linalg.solve(A, B), atol=1e-8)
+    with pytest.warns(UserWarning, match="max_iter=2"):
+        conjugate_gradients(A.__matmul__, B, max_iter=2)
