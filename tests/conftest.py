@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
-from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 
 settings.register_profile("hidegl", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("hidegl")
@@ -23,12 +21,6 @@ def moons():
 @pytest.fixture(scope="session")
 def real_data():
     """A function that reads one of the paper's sets by name; the test skips where they are absent."""
-
-    def read(name):
-        folder = os.environ.get("HIDEGL_DATA")
-        if not folder:
-            pytest.skip("needs the paper's data sets: set HIDEGL_DATA to their folder")
-        with np.load(Path(folder) / f"{name}.npz") as file:
-            return file["X"], file["y"]
-
-    return read
+    if not os.environ.get("HIDEGL_DATA"):
+        pytest.skip("needs the paper's data sets: set HIDEGL_DATA to their folder")
+    return load_data_set

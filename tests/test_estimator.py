@@ -73,7 +73,7 @@ def test_given_labels_are_kept_even_where_all_others_disagree():
 
 def test_points_are_in_the_columns_of_x():
     X, y = make_blobs(300, centers=[[100.0, 5.0], [500.0, 7.0]], cluster_std=0.1, random_state=0)
-    for options in ({}, {"preprocess": None}, {"preprocess": "standardize", "n_components": 1}):
+    for options in ({}, {"preprocess": None}, {"preprocess": "standardize", "n_components": 2}):
         model = HiDeGL(10, lambda1=0, random_state=0, **options).fit(X, y)
         near = np.abs(model.points_[:, None] - np.array([[100.0, 5.0], [500.0, 7.0]])[None]).max(axis=2).min(axis=1)
         assert near.max() < 1.5

@@ -84,6 +84,21 @@ def test_series_approaches_the_accurate_graph_from_below(p):
 
 
 @given(problems())
+def test_block_inverse_and_the_graph_built_from_it(p):
+    """Eq. IaPinv's four blocks of (I − αP)⁻¹, and eq. W:main's W from two of them."""
+    n, k = p.Z.shape
+    E_inv = np.linalg.inv(reference.strength(p.Z, p.G, p.eta))
+    core = np.linalg.inv(np.eye(k) - reference.P_tilde(p.Z, p.G, p.alpha, p.eta))
+    L11 = np.eye(n) + p.alpha**2 * p.Z @ core @ E_inv @ p.Z.T
+    L12 = p.alpha * p.Z @ core
+    L21 = p.alpha * core @ E_inv @ p.Z.T
+    inverse = np.linalg.inv(np.eye(n + k) - p.alpha * reference.P(p.Z, p.G, p.eta))
+    np.testing.assert_allclose(np.block([[L11, L12], [L21, core]]), inverse, atol=1e-8)
+    W = p.Z @ E_inv @ p.Z.T @ L11 + p.eta * p.Z @ E_inv @ p.G @ L21
+    np.testing.assert_allclose(form(build(p, "accurate")), W, atol=1e-8)
+
+
+@given(problems())
 def test_proposition_4_row_sums(p):
     """Within 1/(1−α) and 1+α; exactly 1/(1−α²) when the tree has no weight."""
     assert form(build(p, "accurate")).sum(axis=1).max() <= 1 / (1 - p.alpha) + 1e-9

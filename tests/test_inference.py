@@ -1,10 +1,13 @@
 """§3.4: the two rules against the dense n×n definitions, and the paper's bounds."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from hidegl.graph import ImplicitGraph
@@ -108,6 +111,23 @@ def test_agr_columns_sum_to_the_label_counts(p):
     """Constants are in the range of Z and in the null space of L(W), so 1ᵀF = 1ᵀY."""
     F = infer(p, AGRRule.on(implicit(p), p.lambda2))
     np.testing.assert_allclose(F.sum(axis=0), p.Y_l.sum(axis=0), rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("condition", [2.0, 100.0])
+def test_lemma_3_conjugate_gradients_converge_as_fast_as_the_condition_number_says(condition):
+    """Eq. cd:bound:1, in the norm of the matrix."""
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    A = vectors @ np.diag(np.linspace(1, condition, 40)) @ vectors.T
+    b = rng.normal(size=(40, 1))
+    exact = np.linalg.solve(A, b)
+    ratio = (np.sqrt(condition) + 1) / (np.sqrt(condition) - 1)
+    for t in (1, 3, 6, 10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            error = conjugate_gradients(A.__matmul__, b, max_iter=t, tol=0) - exact
+        bound = 2 / (ratio**t + ratio**-t) * np.sqrt(exact.T @ A @ exact)
+        assert np.sqrt(error.T @ A @ error) <= bound * (1 + 1e-9)
 
 
 def test_conjugate_gradients_solve_every_column_and_warn_when_stopped():

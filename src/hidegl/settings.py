@@ -77,11 +77,11 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
     share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
     """
     C = C[is_first_in_its_place(C)]
-    if len(C) == 1:
-        return 1.0  # with one point, every σ gives the same answer
     sample = rows.take(sample_indices(rows.n_rows, SIGMA_ROWS, rng))
     _, distances = nearest(sample, C, min(SIGMA_POINTS, len(C)))
     gaps = distances - distances.min(axis=1, keepdims=True)
+    if not gaps.any():  # one place, or all equally far: every σ gives the same answer
+        return 1.0
     goal = np.log(min(SHARED_BY, (1 + len(C)) / 2))
 
     def excess(log_sigma: float) -> float:
@@ -90,9 +90,9 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
         entropy = np.log(totals) + (weights * gaps).sum(axis=1) / np.exp(log_sigma) / totals
         return float(entropy.mean() - goal)
 
-    middle = np.log(gaps[gaps > 0].mean())
-    low, high = middle - 10, middle + 10
-    return float(np.exp(brentq(excess, low, high) if excess(low) < 0 else middle))
+    positive = np.log(gaps[gaps > 0])
+    low, high = positive.min() - 3, positive.max() + 3  # here the entropy is that of ties alone, and of all points
+    return float(np.exp(brentq(excess, low, high) if excess(low) < 0 else np.median(positive)))
 
 
 def is_first_in_its_place(C: Matrix) -> NDArray[np.bool_]:

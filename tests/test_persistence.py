@@ -1,0 +1,131 @@
+"""Models as files."""
+
+import json
+import stat
+
+import numpy as np
+import pytest
+
+import hidegl
+from hidegl import HiDeGL, persistence
+
+
+@pytest.fixture
+def model(moons):
+    X, y, _ = moons
+    return HiDeGL(40, rule="lgc", random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"rule": "agr"}, {"n_components": 5}, {"preprocess": "standardize"}])
+@pytest.mark.parametrize("names", [None, np.array(["a", "b", "c", None], dtype=object)])
+def test_a_model_comes_back_as_it_was(tmp_path, moons, options, names):
+    X, y, truth = moons
+    labels = y if names is None else names[y]
+    model = HiDeGL(40, random_state=0, **options).fit(X, labels)
+    model.save(tmp_path / "model.hidegl")
+    loaded = hidegl.load(tmp_path / "model.hidegl")
+    assert loaded.get_params() == model.get_params()
+    assert loaded.settings_ == model.settings_
+    for name in ("points_", "mass_", "coef_", "objective_", "label_distributions_"):
+        np.testing.assert_allclose(getattr(loaded, name), getattr(model, name), err_msg=name)
+    np.testing.assert_array_equal(loaded.transduction_, model.transduction_)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.tree_.toarray(), model.tree_.toarray())
+    np.testing.assert_array_equal(loaded.assignments_.toarray(), model.assignments_.toarray())
+    assert (loaded.n_iter_, loaded.converged_) == (model.n_iter_, model.converged_)
+    np.testing.assert_array_equal(loaded.relabel(truth).coef_, model.relabel(truth).coef_)
+
+
+def test_a_model_without_labels_and_with_column_names(tmp_path, moons):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = moons
+    frame = pd.DataFrame(X).rename(columns=lambda i: f"x{i}")
+    start = X[:30]
+    model = HiDeGL(start=start, random_state=np.random.RandomState(0)).fit(frame)
+    model.save(str(tmp_path / "model"))
+    loaded = hidegl.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.start, start)
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    np.testing.assert_array_equal(loaded.relabel(y).predict(frame), model.relabel(y).predict(frame))
+
+
+def test_file_has_the_usual_permissions_and_no_other_file_is_left(tmp_path, model):
+    (tmp_path / "other").write_text("")
+    model.save(tmp_path / "model")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model", "other"]
+    assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == stat.S_IMODE((tmp_path / "other").stat().st_mode)
+
+
+def test_failed_save_leaves_the_old_file(tmp_path, model, monkeypatch):
+    model.save(tmp_path / "model")
+    before = (tmp_path / "model").read_bytes()
+
+    def full_disk(file, **arrays):
+        file.write(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(persistence.np, "savez", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        model.save(tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        HiDeGL().save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text", "array", "foreign"])
+def test_damaged_and_foreign_files_are_refused(tmp_path, model, damage):
+    path = tmp_path / "model"
+    model.save(path)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flip":
+        content[len(content) // 2] ^= 0xFF
+        path.write_bytes(content)
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "text":
+        path.write_text("hello")
+    elif damage == "array":
+        path.unlink()
+        np.save(tmp_path / "array.npy", np.zeros(3))
+        (tmp_path / "array.npy").rename(path)
+    else:
+        np.savez(tmp_path / "foreign.npz", a=np.zeros(3))
+        (tmp_path / "foreign.npz").replace(path)
+    with pytest.raises(ValueError, match="not a hidegl model, or it is damaged"):
+        hidegl.load(path)
+
+
+def test_file_from_a_newer_version_is_refused(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(persistence, "FORMAT", persistence.FORMAT + 1)
+    model.save(tmp_path / "model")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"newer hidegl \(file format 2, this version reads up to 1\)"):
+        hidegl.load(tmp_path / "model")
+
+
+def test_file_that_lacks_a_part_is_refused(tmp_path):
+    header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": {}}
+    persistence.write_archive(tmp_path / "model", header, {"C": np.zeros((2, 2))})
+    with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
+        hidegl.load(tmp_path / "model")
+
+
+def test_missing_file():
+    with pytest.raises(FileNotFoundError):
+        hidegl.load("no/such/file")
+
+
+def test_file_holds_no_pickle(tmp_path, model):
+    model.save(tmp_path / "model")
+    with np.load(tmp_path / "model", allow_pickle=False) as archive:
+        header = json.loads(str(archive[persistence.HEADER]))
+        assert all(archive[name].dtype != object for name in archive.files)
+    assert header["model"] == "HiDeGL"
+    assert header["version"] == hidegl.__version__
