@@ -8,6 +8,7 @@ import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from hidegl.persistence import replacing
@@ -31,6 +32,10 @@ def processor() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def summary(values: list[float]) -> dict[str, float]:
+    return {"mean": round(mean(values), 2), "std": round(stdev(values), 2)}
 
 
 def store(name: str, results: dict[str, Any]) -> None:

@@ -191,6 +191,18 @@ def test_progress_goes_to_the_log_and_not_to_the_screen(moons, caplog, capsys):
     assert captured.out == captured.err == ""
 
 
+def test_progress_is_one_line_on_a_terminal(moons, capsys, monkeypatch):
+    X, y, _ = moons
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    HiDeGL(50, random_state=0).fit(X, y)
+    assert capsys.readouterr().err == ""
+    HiDeGL(50, random_state=0, verbose=True).fit(X, y)
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert shown.count("\r") > 3
+    assert "iteration 3" in shown
+
+
 def test_fitted_model_does_not_hold_the_rows(moons):
     import gc
     import weakref
@@ -211,3 +223,82 @@ def test_fitted_model_does_not_hold_the_rows(moons):
 
 def test_public_names():
     assert set(hidegl.__all__) == {"HiDeGL", "__version__", "load"}
+
+
+def test_relabel_obeys_parameters_that_were_changed(moons):
+    X, y, _ = moons
+    model = HiDeGL(40, random_state=0).fit(X, y)
+    for change in (
+        {"lambda2": 1.0},
+        {"rule": "agr"},
+        {"graph": "approx"},
+        {"alpha": 0.9, "eta": 1.0},
+        {"solver": "cg"},
+    ):
+        fresh = clone(model).set_params(**change).fit(X, y)
+        np.testing.assert_allclose(model.set_params(**change).relabel(y).coef_, fresh.coef_, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="rule must be one of"):
+        model.set_params(rule="nope").relabel(y)
+
+
+def test_fit_that_fails_leaves_a_model_that_says_it_is_not_fitted(moons):
+    X, y, _ = moons
+    model = HiDeGL(40, random_state=0).fit(X, y)
+    for bad_X, bad_y in ((X[:, :5], y[:-1]), (np.full_like(X, np.nan), y)):
+        with pytest.raises(ValueError):
+            model.fit(bad_X, bad_y)
+        for use in (model.predict, model.transform, model.relabel):
+            with pytest.raises(NotFittedError):
+                use(X)
+
+
+def test_relabel_that_fails_leaves_the_labels_as_they_were(moons):
+    X, y, truth = moons
+    model = HiDeGL(40, random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="class_prior"):
+        model.set_params(class_prior=[0.5, 0.5]).relabel(truth)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_known_class_shares_can_be_given_before_there_are_labels(moons):
+    X, y, _ = moons
+    shares = [0.2, 0.3, 0.5]
+    model = HiDeGL(40, class_prior=shares, random_state=0).fit(X)
+    fresh = HiDeGL(40, class_prior=shares, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.relabel(y).transduction_, fresh.transduction_)
+
+
+def test_score_counts_the_rows_with_labels(moons):
+    X, y, truth = moons
+    model = HiDeGL(40, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1
+    assert model.score(X, truth) == np.mean(model.predict(X) == truth)
+    weights = np.random.default_rng(0).random(len(X))
+    wrong = np.where(np.arange(len(X)) < 300, (truth + 1) % 3, truth)
+    expected = np.average(model.predict(X) == wrong, weights=weights)
+    assert model.score(X, wrong, sample_weight=weights) == pytest.approx(expected)
+
+
+def test_one_outlier_does_not_spoil_the_rest():
+    X, truth = make_blobs(400, centers=[[0, 0], [9, 9]], random_state=0)
+    y = hide_labels(truth, draw_labels(truth, 4, seed=0))
+    for size in (1e2, 1e5, 1e12):
+        X[77] = size
+        others = np.arange(400) != 77
+        assert (HiDeGL(random_state=0).fit(X, y).transduction_ == truth)[others].mean() > 0.99
+
+
+def test_wide_sparse_rows():
+    rng = np.random.default_rng(0)
+    for n, d in ((300, 101), (400, 150), (100, 2500)):
+        X = sp.random_array((n, d), density=0.1, format="csr", rng=rng)
+        X = sp.csr_array(X + sp.csr_array(np.outer(np.arange(n) % 2, np.arange(d) < d // 2).astype(float)))
+        y = np.full(n, -1)
+        y[:2] = [0, 1]
+        model = HiDeGL(random_state=0).fit(X, y)
+        assert (model.transduction_ == np.arange(n) % 2).mean() > 0.9
+        if d < 2000:
+            np.testing.assert_array_equal(model.transduction_, HiDeGL(random_state=0).fit(X.toarray(), y).transduction_)
+    nothing = HiDeGL(random_state=0).fit(sp.csr_array((50, 200)), np.array([0, 1] + [-1] * 48))
+    np.testing.assert_allclose(nothing.label_distributions_[2:], 0.5)

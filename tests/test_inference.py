@@ -76,18 +76,15 @@ def test_agr_is_the_papers_closed_form(kind, p):
     assert np.linalg.norm(F - dense) <= 1e-6 * np.linalg.norm(dense)
 
 
-@given(problems(min_points=3), st.booleans(), st.integers(0, 1000))
-def test_agr_is_a_minimum_even_when_assignments_are_rank_deficient(p, deficient, seed):
+@given(problems(min_points=3), st.booleans())
+def test_agr_is_a_minimum_even_when_assignments_are_rank_deficient(p, deficient):
     if deficient:
         p.C[-1] = p.C[0]  # two equal columns of Z
     W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
     A = AGRRule.on(implicit(p), p.lambda2).infer(given_labels(p))
     assert np.all(np.isfinite(A))
-    at_minimum = reference.agr_objective(A, p.Z, W, p.Y, p.lambda2)
-    rng = np.random.default_rng(seed)
-    for size in (1e-3, 1.0):
-        elsewhere = reference.agr_objective(A + size * rng.normal(size=A.shape), p.Z, W, p.Y, p.lambda2)
-        assert elsewhere >= at_minimum - 1e-9 * abs(at_minimum)
+    gradient = 2 * p.Z.T @ reference.laplacian(W) @ p.Z @ A + p.lambda2 * p.Z.T @ (p.Z @ A - p.Y)
+    np.testing.assert_allclose(gradient, 0, atol=1e-8 * p.lambda2 * len(p.Y_l))
 
 
 @given(problems())

@@ -28,6 +28,7 @@ pl = pytest.importorskip("polars")
         (pl.Series([2, None, 0, None]), [0, 2]),
         (pl.Series(["b", None, "a", None]), ["a", "b"]),
         (np.array([True, None, False, None], dtype=object), [False, True]),
+        (np.ma.array([2, 5, 0, 5], mask=[False, True, False, True]), [0, 2]),
     ],
 )
 def test_unlabelled_rows_in_every_form(y, classes):
@@ -38,7 +39,9 @@ def test_unlabelled_rows_in_every_form(y, classes):
     np.testing.assert_array_equal(labels.one_hot, [[0, 1], [1, 0]])
 
 
-@pytest.mark.parametrize("y", [None, [-1] * 3, [None] * 3, pd.Series([np.nan] * 3), np.full(3, -1.0)])
+@pytest.mark.parametrize(
+    "y", [None, [-1] * 3, [None] * 3, pd.Series([np.nan] * 3), pl.Series([None] * 3), np.full(3, -1.0)]
+)
 def test_no_label_at_all(y):
     labels = Labels.read(y, 3)
     assert not labels.any
@@ -47,9 +50,17 @@ def test_no_label_at_all(y):
 
 def test_minus_one_and_one_alone():
     """Unlabelled as long as they are the majority; a full labelling by ±1 is what scikit-learn's checks send."""
-    assert Labels.read([1, -1, -1], 3).codes.tolist() == [0, -1, -1]
-    with pytest.warns(UserWarning, match="two classes"):
-        assert Labels.read([1, -1, 1], 3).codes.tolist() == [1, 0, 1]
+    for form in (list, np.array, pd.Series, lambda y: np.array(y, dtype=object), lambda y: np.array(y, dtype=float)):
+        assert Labels.read(form([1, -1, -1]), 3).codes.tolist() == [0, -1, -1]
+        assert Labels.read(form([1, 1, 1]), 3).codes.tolist() == [0, 0, 0]
+        assert Labels.read(form([-1, -1, -1]), 3).codes.tolist() == [-1, -1, -1]
+        with pytest.warns(UserWarning, match="two classes"):
+            assert Labels.read(form([1, -1, 1]), 3).codes.tolist() == [1, 0, 1]
+
+
+def test_labels_of_other_kinds_are_refused():
+    with pytest.raises(ValueError, match="whole numbers, booleans or strings, got datetime64"):
+        Labels.read(np.array(["2024-01-01"], dtype="datetime64[D]"), 1)
 
 
 def test_column_of_labels_is_taken_with_a_warning():

@@ -117,6 +117,51 @@ def test_file_that_lacks_a_part_is_refused(tmp_path):
         hidegl.load(tmp_path / "model")
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("columns", lambda a: a + 10**6),
+        ("columns", lambda a: a.astype(np.int64)),
+        ("weights", lambda a: a * np.nan),
+        ("weights", lambda a: a[:-1]),
+        ("codes", lambda a: a + 50),
+        ("codes", lambda a: a[:-1]),
+        ("coef", lambda a: a[:-1]),
+    ],
+)
+def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
+    values, arrays = model._state()
+    header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": values}
+    persistence.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
+    with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
+        hidegl.load(tmp_path / "model")
+
+
+def test_file_of_an_unknown_class_is_refused(tmp_path):
+    persistence.write_archive(tmp_path / "model", {"model": "Mine"}, {})
+    with pytest.raises(ValueError, match="of the class 'Mine', this process knows HiDeGL"):
+        hidegl.load(tmp_path / "model")
+
+
+def test_parameters_of_every_form_are_saved(tmp_path, moons):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = moons
+    for prior in ([0.2, 0.3, 0.5], (0.2, 0.3, 0.5), pd.Series([0.2, 0.3, 0.5])):
+        model = HiDeGL(np.int64(40), sigma=np.float32(2), class_prior=prior, start=pd.DataFrame(X[:40])).fit(X, y)
+        model.save(tmp_path / "model")
+        loaded = hidegl.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.class_prior, [0.2, 0.3, 0.5])
+        np.testing.assert_array_equal(loaded.relabel(y).transduction_, model.transduction_)
+
+
+def test_object_parameter_is_refused(tmp_path, moons):
+    X, y, _ = moons
+    model = HiDeGL(40).fit(X, y).set_params(class_prior={"a": 1})
+    with pytest.raises(TypeError, match="class_prior cannot be saved without pickle"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_missing_file():
     with pytest.raises(FileNotFoundError):
         hidegl.load("no/such/file")

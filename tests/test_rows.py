@@ -1,16 +1,18 @@
 """Where the rows live does not matter: any engine, any cut into blocks, any number of threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engines import ShuffledRows
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.rows import local
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
 
@@ -42,10 +44,32 @@ def test_error_in_a_block_reaches_the_caller_and_restores_the_threads():
     def fail(block):
         raise ArithmeticError("in a block")
 
-    before = local.n_threads()
-    with pytest.raises(ArithmeticError, match="in a block"):
-        LocalRows(np.zeros((100, 2)), block_rows=3).sum(fail)
-    assert local.n_threads() == before
+    with threadpool_limits(2):
+        with pytest.raises(ArithmeticError, match="in a block"):
+            LocalRows(np.zeros((100, 2)), block_rows=3).sum(fail)
+        assert allowed_threads() == 2
+
+
+def allowed_threads():
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def test_two_passes_at_once_leave_the_number_of_blas_threads_as_it_was():
+    inside, outside = Barrier(2, timeout=20), Barrier(2, timeout=20)
+
+    def slow(block, barriers):
+        for barrier in barriers:
+            barrier.wait()
+        return (1.0,)
+
+    rows = LocalRows(np.zeros((2, 1)), block_rows=1)
+    with threadpool_limits(2), ThreadPoolExecutor(2) as pool:
+        first = pool.submit(rows.sum, slow, (inside, outside))  # two blocks, which wait for each other
+        assert first.result() == (2.0,)
+        barrier = Barrier(4, timeout=20)
+        both = [pool.submit(rows.sum, slow, (barrier,)) for _ in range(2)]  # two passes, which wait for each other
+        assert [one.result() for one in both] == [(2.0,), (2.0,)]
+        assert allowed_threads() == 2
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hidegl.graph import GRAPHS, ImplicitGraph
 from hidegl.inference import RULES, GivenLabels, Rule, label_distributions
 from hidegl.labels import Labels
-from hidegl.linalg import Matrix
+from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
 from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums, sample_indices
 from hidegl.preparation import PREPROCESSES, Preparation, learn_preparation, prepare
@@ -26,7 +25,7 @@ from hidegl.progress import Progress
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
-from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number
+from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number, is_auto
 from hidegl.tree import adjacency, edges
 
 SAMPLE_ROWS = 10_000
@@ -39,7 +38,7 @@ FLOAT64_NUMBERS = 5_000_000
 class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Semi-supervised classification by graph structure learning over high-dense points.
 
-    A few thousand points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
+    Some hundred points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
     implicitly by the assignments of rows to points; labels spread over that graph. Time and memory grow linearly with
     the number of rows.
 
@@ -68,13 +67,13 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         The share of all rows that each class should get: equal shares, those of the given labels, none (labels drawn
         unevenly then let one class swallow others), or given ones, in the order of `classes_`.
     preprocess : {"auto", "unit", "standardize"} or None, default="auto"
-        Scale rows to length 1, or columns to unit variance. "auto": columns, if there are at most 30; rows, if there
-        are more and none is negative, or there are more than 100; otherwise nothing.
+        Scale rows to length 1, or columns to unit variance, with outliers drawn in. "auto": columns, if there are at
+        most 30; rows, if there are more and no value is negative, or more than 100; otherwise nothing.
     n_components : int, "auto" or None, default="auto"
         Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
         many as explain nine tenths of the variance, at most 200.
     n_nearest : int or None, default=8
-        The number of points that a row is assigned to; None for all of them, as in the paper.
+        The number of points that a row is assigned to; None for all of them, as in the paper, which takes n×k memory.
     start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
         Where the points start: a few steps of k-means, rows at random, or given places.
     max_iter : int, default=100
@@ -179,17 +178,20 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
         y : array of shape (n_rows,), default=None
             Labels. For numbers −1 means unlabelled; None, NaN and pandas' NA mean it for numbers and strings. With no
-            label at all, everything but the labels is learned, and `relabel` takes them later.
+            label at all, everything but the labels is learned, and `relabel` takes them later. (A y of −1 and 1 alone
+            with at least half of it 1 is read as two classes, with a warning.)
         """
         self._check_parameters()
+        self.__dict__.pop("_labels", None)  # not fitted, until all is done
         rows = self._rows(X, reset=True)
         labels = Labels.read(y, rows.n_rows)
+        class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
         self._preparation = self._learn_preparation(rows, rng)
         rows = rows.map(prepare, self._preparation).persist()
         start = self._starting_points(rows, rng)
-        sigma = automatic_sigma(rows, start, rng) if self.sigma == "auto" else float(self.sigma)
+        sigma = automatic_sigma(rows, start, rng) if is_auto(self.sigma) else float(self.sigma)
         n_nearest = min(self.n_nearest or len(start), len(start))
 
         points = self._learn_points(rows, start, sigma, n_nearest)
@@ -198,8 +200,13 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         return self._label(labels)
 
     def relabel(self, y: ArrayLike | None) -> Self:
-        """Label the rows of the fit from other labels. Points and graph stay: only a k×k system is solved."""
+        """Label the rows of the fit from other labels. Points and tree stay: only a k×k system is solved.
+
+        The parameters that concern the labels (`graph`, `alpha`, `eta`, `rule`, `solver`, `lambda2`, `class_prior`)
+        may be changed before; the others take effect at the next `fit`.
+        """
         check_is_fitted(self)
+        self._check_parameters()
         return self._label(Labels.read(y, self._Z.n_rows))
 
     # Using what was learned
@@ -214,6 +221,14 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         Z = self._assign(X)
         self._require_labels()
         return Z.map(label_distributions, self.coef_, self._delta, self._scales).collect()
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows with the right label, among those that have a label in y."""
+        predicted = self.predict(X)
+        labels = Labels.read(y, len(predicted))
+        known = labels.rows
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))
 
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points (n_rows, n_points), sparse; rows sum to 1."""
@@ -230,11 +245,11 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     # The steps of fit
 
     def _check_parameters(self) -> None:
-        if self.n_points != "auto":
+        if not is_auto(self.n_points):
             check_count("n_points", self.n_points, 1)
-        if self.sigma != "auto":
+        if not is_auto(self.sigma):
             check_number("sigma", self.sigma, "(0, inf)", why="it is the width of a kernel")
-        check_number("lambda1", self.lambda1, "[0, inf)")
+        check_number("lambda1", self.lambda1, "[0, 1e12]", why="beyond it, the rows have no weight beside the tree")
         check_number("lambda2", self.lambda2, "(0, inf)")
         check_number("alpha", self.alpha, "[0, 1)", why="the walk series diverges at 1")
         check_number("eta", self.eta, "[0, inf)")
@@ -242,7 +257,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         check_name("rule", self.rule, RULES)
         check_name("solver", self.solver, RULES[self.rule])
         check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, None))
-        if self.n_components not in ("auto", None):
+        if self.n_components is not None and not is_auto(self.n_components):
             check_count("n_components", self.n_components, 1)
         if self.n_nearest is not None:
             check_count("n_nearest", self.n_nearest, 1)
@@ -254,8 +269,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         """Where the rows of X live. Rows of another engine come as they are."""
         if isinstance(X, Rows):
+            n_features = X.take(np.arange(1)).shape[1]
             if reset:
-                self.n_features_in_ = X.take(np.arange(1)).shape[1]
+                self.n_features_in_ = n_features
+                self.__dict__.pop("feature_names_in_", None)
+            if n_features != self.n_features_in_:
+                raise ValueError(f"X must have the {self.n_features_in_} columns of the fit, got {n_features}")
             return X
         return LocalRows(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
 
@@ -271,16 +290,19 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         )
 
     def _starting_points(self, rows: Rows, rng: np.random.Generator) -> Matrix:
-        if not isinstance(self.start, str):
-            start = check_array(self.start, dtype=np.float64, input_name="start")
-            if start.shape[1] != self.n_features_in_:
-                raise ValueError(f"start must have the {self.n_features_in_} columns of X, got {start.shape[1]}")
-            if self.n_points not in ("auto", len(start)):
-                raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
-            return prepare(start, self._preparation).astype(np.float64)
-        n_points = automatic_n_points(rows.n_rows) if self.n_points == "auto" else int(self.n_points)
-        check_count("n_points", n_points, 1, rows.n_rows, why="there is no more than one point for each row")
-        return STARTS[self.start](rows, n_points, rng)
+        if isinstance(self.start, str):
+            n_points = automatic_n_points(rows.n_rows) if is_auto(self.n_points) else int(self.n_points)
+            check_count("n_points", n_points, 1, rows.n_rows, why="there is no more than one point for each row")
+            return STARTS[self.start](rows, n_points, rng)
+        start = np.asarray(self.start, dtype=np.float64)
+        if start.ndim != 2 or start.shape[1] != self.n_features_in_:
+            raise ValueError(f"start must have the {self.n_features_in_} columns of X, got the shape {start.shape}")
+        if not np.all(np.isfinite(start)):
+            raise ValueError("start must hold finite numbers, got NaN or inf")
+        if not is_auto(self.n_points) and len(start) != self.n_points:
+            raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
+        check_count("the number of rows of start", len(start), 1, rows.n_rows)
+        return prepare(start, self._preparation).astype(np.float64)
 
     def _learn_points(self, rows: Rows, start: Matrix, sigma: float, n_nearest: int) -> HighDensePoints:
         with Progress(verbose=self.verbose) as progress:
@@ -304,7 +326,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         return points
 
     def _keep(self, points: HighDensePoints, sigma: float, n_nearest: int) -> None:
-        self.__dict__.pop("_rule", None)
+        self._rule_cache: tuple[Any, Rule] | None = None
         self._C, self.tree_ = points.C, points.G
         (self.mass_,) = self._Z.sum(mass_sums)
         self.objective_, self.n_iter_, self.converged_ = points.objective, points.n_iter, points.converged
@@ -317,32 +339,34 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             "dtype": self._preparation.dtype,
         }
 
-    @cached_property
+    @property
     def _rule(self) -> Rule:
-        """Built when it is first needed: a model that was read from a file may never be given other labels."""
-        graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta)
-        return RULES[self.rule][self.solver](graph, self.lambda2)
+        """What is free of labels: built when first needed, and again when a parameter that it depends on changes."""
+        key = (self.graph, self.alpha, self.eta, self.rule, self.solver, self.lambda2)
+        if self._rule_cache is None or self._rule_cache[0] != key:
+            graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta)
+            self._rule_cache = key, RULES[self.rule][self.solver](graph, self.lambda2)
+        return self._rule_cache[1]
 
     def _label(self, labels: Labels) -> Self:
         """Algorithm 1, lines 9–10: from the labels to A, and from A to a label for every row."""
         shares = class_shares(self.class_prior, labels)
-        self._labels, self.classes_ = labels, labels.classes
         if not labels.any:
             for name in ("coef_", "transduction_", "label_distributions_"):
                 self.__dict__.pop(name, None)
+            self._labels, self.classes_ = labels, labels.classes
             return self
         rule = self._rule
-        self.coef_ = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
-        self._delta = rule.delta
-        self._scales = column_scales(rule.spread @ self.coef_, shares)
-        return self._label_rows()
+        A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
+        return self._label_rows(labels, A, rule.delta, column_scales(rule.spread @ A, shares))
 
-    def _label_rows(self) -> Self:
-        labels = self._labels
-        P = self._Z.map(label_distributions, self.coef_, self._delta, self._scales).collect()
+    def _label_rows(self, labels: Labels, A: Matrix, delta: Vector, scales: Vector) -> Self:
+        P = self._Z.map(label_distributions, A, delta, scales).collect()
         P[labels.rows] = labels.one_hot
+        self.coef_, self._delta, self._scales = A, delta, scales
         self.label_distributions_ = P
-        self.transduction_ = self.classes_[P.argmax(axis=1)]
+        self._labels, self.classes_ = labels, labels.classes
+        self.transduction_ = labels.classes[P.argmax(axis=1)]
         return self
 
     def _assign(self, X: Any) -> Rows:
@@ -359,6 +383,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             "tree": np.array([heads, tails]),
             "objective": self.objective_,
             "offset": preparation.offset,
+            "bounds": preparation.bounds,
             "scale": preparation.scale,
             "basis": preparation.basis,
             "columns": Z.columns,
@@ -380,25 +405,30 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         self.settings_, self.n_iter_, self.converged_ = values["settings"], values["n_iter"], values["converged"]
         self._preparation = Preparation(
             self.settings_["preprocess"],
+            self.settings_["dtype"],
             arrays["offset"],
+            arrays.get("bounds"),
             arrays.get("scale"),
             arrays.get("basis"),
-            self.settings_["dtype"],
         )
         self.n_features_in_ = len(arrays["offset"])
         if "feature_names" in arrays:
             self.feature_names_in_ = arrays["feature_names"].astype(object)
         self.tree_ = adjacency(arrays["tree"][0], arrays["tree"][1], len(self._C))
-        self._Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)))
-        self._labels = Labels(arrays["classes"], arrays["codes"])
-        self.classes_ = self._labels.classes
-        if self._labels.any:
-            self.coef_, self._delta, self._scales = arrays["coef"], arrays["delta"], arrays["scales"]
-            self._label_rows()
+        self._rule_cache = None
+        self._Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)).checked())
+        labels = Labels(arrays["classes"], arrays["codes"]).checked(self._Z.n_rows)
+        self._labels, self.classes_ = labels, labels.classes
+        if labels.any:
+            A = arrays["coef"].reshape(len(self._C), len(labels.classes))
+            self._label_rows(labels, A, arrays["delta"].reshape(len(self._C)), arrays["scales"])
 
     def _require_labels(self) -> None:
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_labels")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -26,22 +26,29 @@ SMALLEST_STRENGTH = 1e-12
 """A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""
 
 
-def accurate(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+def accurate(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
     """M⁻¹ = E(I − P̃), diagonally dominant for α < 1."""
+    strength = point_strength(mass, G, eta)
     return np.diag(strength) - alpha * eta * G.toarray() - alpha**2 * B
 
 
-def approx(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+def approx(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
     """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W)."""
+    strength = point_strength(mass, G, eta)
     M_inv = strength[:, None] * solve_spd(
         np.diag(strength) + alpha * eta * G.toarray() + alpha**2 * B, np.diag(strength)
     )
     return (M_inv + M_inv.T) / 2
 
 
-def anchor(strength: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
-    """M⁻¹ = Ξ, whose diagonal is B1 since the rows of Z sum to one: Liu's anchor graph (Proposition 3)."""
-    return np.diag(np.maximum(B.sum(axis=1), SMALLEST_STRENGTH))
+def anchor(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+    """M⁻¹ = Ξ, Liu's anchor graph (Proposition 3): no tree, no longer walks."""
+    return np.diag(point_strength(mass, G, eta=0.0))
+
+
+def point_strength(mass: Vector, G: sp.csr_array, eta: float) -> Vector:
+    """The diagonal of E = Ξ + η diag(G1)."""
+    return np.maximum(mass + eta * G.sum(axis=1), SMALLEST_STRENGTH)
 
 
 GRAPHS: dict[str, Callable[[Vector, sp.csr_array, Matrix, float, float], Matrix]] = {
@@ -64,8 +71,7 @@ class ImplicitGraph:
     def over(cls, Z: Rows, G: sp.csr_array, *, kind: str, alpha: float, eta: float) -> ImplicitGraph:
         """One pass over Z for B and the mass, which sends k×k."""
         B, mass = Z.sum(gram_sums)
-        strength = np.maximum(mass + eta * G.sum(axis=1), SMALLEST_STRENGTH)
-        return cls(Z, B, mass, GRAPHS[kind](strength, G, B, alpha, eta))
+        return cls(Z, B, mass, GRAPHS[kind](mass, G, B, alpha, eta))
 
     @cached_property
     def M(self) -> Cholesky:

@@ -23,19 +23,30 @@ class Labels:
 
     @classmethod
     def read(cls, y: ArrayLike | None, n_rows: int) -> Labels:
-        """−1 means unlabelled among numbers; None, NaN and pandas' NA mean it everywhere. No y: no labels."""
+        """−1 means unlabelled among numbers; None, NaN and pandas' NA mean it everywhere. No y: no labels.
+
+        The one exception is a y of nothing but −1 and 1 with at least half of it 1: a full labelling by two classes.
+        """
         if y is None:
             return cls(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
         values = column_or_1d(to_array(y), warn=True)
         if len(values) != n_rows:
             raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {len(values)}")
-        known = ~missing(values)
+        known = ~missing(values) if not plus_minus_one(values) else np.ones(n_rows, dtype=bool)
         given = homogeneous(values[known])
         check_classification_targets(given)
         classes, codes_given = np.unique(given, return_inverse=True)
         codes = np.full(n_rows, UNLABELLED)
         codes[known] = codes_given
         return cls(classes, codes)
+
+    def checked(self, n_rows: int) -> Labels:
+        """Itself, if it fits so many rows."""
+        if self.codes.shape != (n_rows,) or self.codes.dtype.kind != "i":
+            raise ValueError(f"labels must be a whole number for each of {n_rows} rows")
+        if not np.all((self.codes >= UNLABELLED) & (self.codes < len(self.classes))):
+            raise ValueError(f"labels must be from {UNLABELLED} to {len(self.classes) - 1}")
+        return self
 
     @property
     def any(self) -> bool:
@@ -54,10 +65,15 @@ class Labels:
 
 def to_array(y: Any) -> NDArray[Any]:
     """y as an array that keeps its missing entries, which numpy would turn to text in a list with strings."""
-    if hasattr(y, "isna") and np.all(y.isna()):  # an empty column of a pandas frame
+    is_null = getattr(y, "isna", None) or getattr(y, "is_null", None)
+    if is_null is not None and np.all(np.asarray(is_null())):  # an empty column of a pandas or polars frame
         return np.full(len(y), None)
+    if isinstance(y, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
     array = np.asarray(y)
-    return np.asarray(y, dtype=object) if array.dtype.kind in "US" and not isinstance(y, np.ndarray) else array
+    if array.dtype.kind not in "biufUSOT":
+        raise ValueError(f"y must hold whole numbers, booleans or strings, got {array.dtype}")
+    return np.asarray(y, dtype=object) if array.dtype.kind in "UST" and not isinstance(y, np.ndarray) else array
 
 
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -68,7 +84,7 @@ def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.zeros(len(values), dtype=bool)
     if values.size and np.all(np.isnan(values)):
         raise ValueError("y must not be an array of NaN alone: for rows without labels leave y out, or use -1")
-    return np.isnan(values) | ((values == UNLABELLED) & (not plus_minus_one(values)))
+    return np.isnan(values) | (values == UNLABELLED)
 
 
 def is_missing(value: Any) -> bool:
@@ -80,9 +96,11 @@ def is_missing(value: Any) -> bool:
 
 def plus_minus_one(values: NDArray[Any]) -> bool:
     """Whether y is a full labelling by the two classes −1 and 1: nothing else in it, and at least half of it 1."""
-    if not (np.array_equal(np.unique(values), [-1, 1]) and np.mean(values) >= 0):
+    if not all(isinstance(value, int | float) and abs(value) == 1 for value in values.tolist()):
         return False
-    warnings.warn("y holds −1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled", stacklevel=4)
+    if not 0.5 <= np.mean(values == 1) < 1:
+        return False
+    warnings.warn("y holds -1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled", stacklevel=4)
     return True
 
 

@@ -23,8 +23,23 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 FORMAT = 1
 """Raised when older versions of hidegl could not read the file."""
 
-HEADER = "hidegl.json"
+HEADER, PARAMETER = "hidegl.json", "parameter."
+"""The name of the JSON text, and how the names of parameters that are arrays start."""
 
+PLAIN = (str, bool, int, float, np.generic, type(None))
+"""What goes into the JSON text."""
+
+
+READING_ERRORS = (
+    OSError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    EOFError,
+    NotImplementedError,  # a damaged version number in the archive
+    zipfile.BadZipFile,
+)
 
 MODELS: dict[str, type[SavedModel]] = {}
 
@@ -46,12 +61,14 @@ class SavedModel(ABC):
         """Write the fitted model to one file, which `hidegl.load` reads. It holds no code and no rows of X."""
         check_is_fitted(self)
         values, arrays = self._state()
-        parameters = {}
+        parameters: dict[str, Any] = {}
         for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
-            if isinstance(value, np.ndarray):
-                arrays[f"parameter.{name}"] = value
+            if isinstance(value, np.random.RandomState):
+                parameters[name] = None
+            elif isinstance(value, PLAIN):
+                parameters[name] = value
             else:
-                parameters[name] = None if isinstance(value, np.random.RandomState) else value
+                arrays[f"{PARAMETER}{name}"] = np.asarray(value)
         header = {"model": type(self).__name__, "version": __version__, "parameters": parameters, "values": values}
         write_archive(path, header, arrays)
 
@@ -59,27 +76,28 @@ class SavedModel(ABC):
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote: it predicts, relabels and shows its attributes as before."""
     header, arrays = read_archive(path)
+    if header.get("model") not in MODELS:
+        known = ", ".join(MODELS)
+        raise ValueError(
+            f"{os.fspath(path)} holds a model of the class {header.get('model')!r}, this process knows {known}"
+        )
     try:
-        parameters = {name.removeprefix("parameter."): arrays[name] for name in arrays if name.startswith("parameter.")}
+        parameters = {name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)}
         model = MODELS[header["model"]](**header["parameters"], **parameters)
         model._set_state((header["values"], arrays))
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"{os.fspath(path)} does not hold a whole hidegl model: {error!r}") from error
+        raise ValueError(f"{os.fspath(path)} does not hold a whole hidegl model: {error}") from error
     return model
 
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write under a temporary name, then rename: the file is there whole, or not at all."""
-    text = json.dumps({"format": FORMAT, **header}, default=plain)
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"{name.removeprefix(PARAMETER)} cannot be saved without pickle: it holds Python objects")
+    text = json.dumps({"format": FORMAT, **header}, default=np.generic.item)
     with replacing(Path(path)) as file:
-        np.savez(file, allow_pickle=False, **{HEADER: np.array(text)}, **arrays)
-
-
-def plain(value: Any) -> Any:
-    """numpy's numbers as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a model with a {type(value).__name__} among its parameters cannot be saved")
+        np.savez(file, **{HEADER: np.array(text)}, **arrays)  # type: ignore[arg-type]  # numpy's stubs mistake **
 
 
 @contextmanager
@@ -100,11 +118,12 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop(HEADER)))
-    except FileNotFoundError:
+        newer = header["format"] > FORMAT
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
-    except (OSError, ValueError, TypeError, AttributeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except READING_ERRORS as error:
         raise ValueError(f"{os.fspath(path)} is not a hidegl model, or it is damaged: {error}") from error
-    if header["format"] > FORMAT:
+    if newer:
         raise ValueError(
             f"{os.fspath(path)} was saved by a newer hidegl (file format {header['format']}, this version reads up to "
             f"{FORMAT}): install hidegl {header.get('version', 'in a newer version')} or later"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hidegl.labels import UNLABELLED
+from hidegl.labels import Labels
+from hidegl.preparation import unit_rows
 from hidegl.tree import edges
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 
 def plot_tree(
     model: HiDeGL,
-    X: NDArray[Any],
+    X: Any,
     y: ArrayLike | None = None,
     *,
     columns: tuple[int, int] = (0, 1),
@@ -30,9 +31,10 @@ def plot_tree(
 ) -> Axes:
     """The rows of a fit in two of their columns, coloured by label, with the high-dense points and their tree.
 
-    The given labels, if `y` holds them, are drawn as stars.
+    The given labels, if `y` holds them, are drawn as stars. Where the fit scaled rows to length 1, so does the picture.
     """
     ax = ax or new_figure()[1]
+    X = unit_rows(np.asarray(X, dtype=np.float64)) if model.settings_["preprocess"] == "unit" else np.asarray(X)
     across, up = columns
     classes = list(model.classes_)
     colours = np.array([PALETTE[classes.index(label) % len(PALETTE)] for label in model.transduction_])
@@ -45,7 +47,7 @@ def plot_tree(
     ax.scatter(points[:, across], points[:, up], s=16, color="0.1", zorder=3, label="high-dense points and their tree")
 
     if y is not None:
-        given = np.flatnonzero(np.asarray(y) != UNLABELLED)
+        given = Labels.read(y, len(X)).rows
         ax.scatter(
             X[given, across],
             X[given, up],

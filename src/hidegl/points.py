@@ -10,7 +10,7 @@ entry a row and σ → 0, it is k-means, which is how the points start: one pass
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from hidegl.rows.assignments import Assignments, assign
 from hidegl.rows.base import Rows
 from hidegl.tree import laplacian, spanning_tree, tree_cost
 
-ROWS_PER_POINT = 5
+SEEDING_ROWS = 5
 """How many sampled rows a point the k-means++ seeding looks at."""
 
 LLOYD_STEPS = 2
@@ -47,7 +47,7 @@ class HighDensePoints:
 
 def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
-    sample = rows.take(sample_indices(rows.n_rows, ROWS_PER_POINT * k, rng))
+    sample = rows.take(sample_indices(rows.n_rows, SEEDING_ROWS * k, rng))
     C, _ = kmeans_plusplus(sample, k, random_state=int(rng.integers(2**31)), n_local_trials=1)
     C = np.asarray(C, dtype=np.float64)
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
@@ -94,20 +94,23 @@ def learn_points(
     where Algorithm 1 leaves it one step behind.
     """
     history: list[float] = []
-    change = np.inf
+    learned, change = None, np.inf
     while True:
         G = spanning_tree(C)
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
-        history.append(objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1))
-        if not np.isfinite(history[-1]):
-            raise ValueError(f"sigma={sigma} is too small for the scale of the data: the likelihood is not finite")
-        if len(history) > 1:
-            change = (history[-1] - history[-2]) / (sigma * rows.n_rows)
-        n_iter = len(history) - 1
+        value = objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1)
+        if not np.isfinite(value):
+            raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
+        if learned is not None:
+            change = (value - history[-1]) / (sigma * rows.n_rows)
+            if change < 0:  # the gain is below rounding: the points before were as good
+                return replace(learned, converged=True, change=0.0)
+        history.append(value)
+        learned = HighDensePoints(C, G, np.array(history), len(history) - 1, change <= tol, change)
         if report is not None:
-            report(n_iter, history[-1], change)
-        if change <= tol or n_iter == max_iter:
-            return HighDensePoints(C, G, np.array(history), n_iter, change <= tol, change)
+            report(learned.n_iter, value, change)
+        if learned.converged or learned.n_iter == max_iter:
+            return learned
         C = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
 
 

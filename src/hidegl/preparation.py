@@ -1,6 +1,6 @@
 """From the user's columns to those the method sees: one row-wise map, learned from a sample of the rows.
 
-    x ↦ ((x or x/‖x‖) − offset) / scale · basis
+    x ↦ ((x, or x/‖x‖, or x cut to bounds) − offset) / scale · basis
 
 Only distances matter afterwards, so the offset changes nothing but keeps float32 exact. `restore` goes back.
 """
@@ -28,6 +28,9 @@ MANY_COLUMNS = 100
 MOST_COMPONENTS, EXPLAINED = 200, 0.9
 """As many components as explain this part of the variance, but no more than this."""
 
+DENSE_COLUMNS = 2000
+"""Up to so many columns, a sparse sample is made dense to learn from."""
+
 LARGEST = 1e140
 """Beyond it, sums of squares overflow in float64."""
 
@@ -37,13 +40,14 @@ FLOAT32_RANGE = (1e-12, 1e12)
 
 @dataclass(frozen=True)
 class Preparation:
-    """A learned map of rows. `basis` has orthonormal columns; None stands for the identity."""
+    """A learned map of rows. `basis` has orthonormal columns; None stands for the identity, and for no bounds."""
 
     preprocess: str | None
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64] | None
-    basis: NDArray[np.float64] | None
     dtype: str
+    offset: NDArray[np.float64]
+    bounds: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | None = None
+    basis: NDArray[np.float64] | None = None
 
     def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points in the user's columns (of rows with unit length, for "unit")."""
@@ -65,6 +69,8 @@ def prepare(block: Any, preparation: Preparation) -> NDArray[Any]:
 
 def project(X: NDArray[Any], preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The offset is taken off before the precision is reduced, since it may be far larger than the differences."""
+    if preparation.bounds is not None:
+        X = np.clip(X, *preparation.bounds.astype(X.dtype))
     X = X - preparation.offset.astype(X.dtype)
     if preparation.scale is not None:
         X /= preparation.scale.astype(X.dtype)
@@ -74,7 +80,7 @@ def project(X: NDArray[Any], preparation: Preparation, dtype: np.dtype[Any]) -> 
 def project_sparse(X: Any, preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The same with the offset moved behind the product, so that a block with many columns stays sparse."""
     if preparation.basis is None:
-        return project(X.toarray(), preparation, dtype)
+        return project(dense(X), preparation, dtype)
     basis = preparation.basis if preparation.scale is None else preparation.basis / preparation.scale[:, None]
     return X @ basis.astype(X.dtype) - (preparation.offset @ basis).astype(X.dtype)
 
@@ -82,6 +88,10 @@ def project_sparse(X: Any, preparation: Preparation, dtype: np.dtype[Any]) -> ND
 def as_float(block: Any, dtype: np.dtype[Any]) -> Any:
     """Wide enough for the block's own numbers and for the working precision."""
     return block.astype(np.result_type(block.dtype, dtype), copy=False)
+
+
+def dense(X: Any) -> NDArray[Any]:
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def unit_rows(X: Any) -> Any:
@@ -99,6 +109,8 @@ def learn_preparation(
 ) -> Preparation:
     """Learn the map from a sample of rows. What "auto" means is decided here; `float64` asks for that precision."""
     sample = as_float(sample, np.dtype(np.float64))
+    if sample.shape[1] <= DENSE_COLUMNS:
+        sample = dense(sample)
     largest = abs(sample).max()
     if largest > LARGEST:
         raise ValueError(f"X must hold values up to {LARGEST:.0e} in size, got {largest:.2g}: their squares overflow")
@@ -106,15 +118,23 @@ def learn_preparation(
         preprocess = automatic_preprocess(sample)
     if preprocess == "unit":
         sample = unit_rows(sample)
-    offset = np.asarray(sample.mean(axis=0)).ravel()
-    scale = None
+    bounds = scale = None
     if preprocess == "standardize":
-        scale = column_spread(sample, offset)
+        bounds = column_bounds(sample)
+        sample = sample if bounds is None else np.clip(sample, *bounds)
+    offset, spread = column_statistics(sample)
+    if preprocess == "standardize":
+        scale, spread = spread, np.ones_like(spread)
         sample = sample @ sp.diags_array(1 / scale)
-    basis = principal_components(sample, n_components, seed)
-    spread = column_spread(sample, np.asarray(sample.mean(axis=0)).ravel())
     safe = FLOAT32_RANGE[0] < spread.min() and spread.max() < FLOAT32_RANGE[1]
-    return Preparation(preprocess, offset, scale, basis, "float64" if float64 or not safe else "float32")
+    return Preparation(
+        preprocess,
+        dtype="float64" if float64 or not safe else "float32",
+        offset=offset,
+        bounds=bounds,
+        scale=scale,
+        basis=principal_components(sample, n_components, seed),
+    )
 
 
 def automatic_preprocess(sample: Any) -> str | None:
@@ -125,17 +145,34 @@ def automatic_preprocess(sample: Any) -> str | None:
     return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
 
 
-def column_spread(sample: Any, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation of each column, and 1 for a column that is constant up to rounding."""
-    spread = np.sqrt(mean_variance_axis(sample, axis=0)[1]) if sp.issparse(sample) else sample.std(axis=0)
-    return np.where(spread > 1e-10 * np.abs(mean), spread, 1.0)
+def column_bounds(sample: Any) -> NDArray[np.float64] | None:
+    """How far a value of each column may go (2, d): an outlier would make the spread its own, and drag the tree along.
+
+    Ten times as far from the median as 95 % of the values are; everywhere, for a column that hardly ever changes.
+    """
+    if sp.issparse(sample):
+        return None
+    middle = np.median(sample, axis=0)
+    reach = 10 * np.quantile(np.abs(sample - middle), 0.95, axis=0)
+    reach[reach == 0] = np.inf
+    return np.array([middle - reach, middle + reach])
+
+
+def column_statistics(sample: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean and the standard deviation of each column; 1 for the latter where it is constant up to rounding."""
+    if sp.issparse(sample):
+        mean, variance = mean_variance_axis(sample, axis=0)
+        spread = np.sqrt(variance)
+    else:
+        mean, spread = sample.mean(axis=0), sample.std(axis=0)
+    return mean, np.where(spread > 1e-10 * np.abs(mean), spread, 1.0)
 
 
 def principal_components(sample: Any, n_components: int | str | None, seed: int) -> NDArray[np.float64] | None:
     """The directions of the largest variance (d, r), or None to keep all columns."""
     n, d = sample.shape
     most = MOST_COMPONENTS if n_components == "auto" else n_components
-    most = min(int(most or d), d, n - sp.issparse(sample))
+    most = min(int(most or d), d, n) - sp.issparse(sample)
     if most < 1 or n_components is None or (n_components == "auto" and d <= MANY_COLUMNS):
         return None
     with np.errstate(invalid="ignore"):  # all rows equal: no variance to explain

@@ -17,25 +17,32 @@ PRIORS = ("balanced", "labels")
 
 
 def class_shares(prior: Any, labels: Labels) -> Vector | None:
-    """The share of all rows for each class, or None for no scaling."""
-    n_classes = len(labels.classes)
+    """The share of all rows for each class; None for no scaling, and where there is no label yet."""
     if prior is None:
         return None
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise ValueError(f"class_prior must be one of {PRIORS}, None or an array of class shares, got {prior!r}")
-        counts = np.bincount(labels.codes[labels.rows], minlength=n_classes)
-        weights = np.ones(n_classes) if prior == "balanced" else counts
-        return weights / max(weights.sum(), 1)
-    shares = np.asarray(prior, dtype=np.float64)
-    if shares.shape != (n_classes,):
-        raise ValueError(
-            f"class_prior must have one share for each of the {n_classes} classes in y, got an array of shape "
-            f"{shares.shape}"
-        )
-    if not (np.all(shares > 0) and np.isclose(shares.sum(), 1)):
+        return _named_shares(prior, labels) if labels.any else None
+    try:
+        shares = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"class_prior must be one of {PRIORS}, None or an array of class shares, got {prior!r}"
+        ) from None
+    if not (shares.ndim == 1 and np.all(shares > 0) and np.isclose(shares.sum(), 1)):
         raise ValueError(f"class_prior must hold positive shares that sum to 1, got {shares.tolist()}")
+    if labels.any and len(shares) != len(labels.classes):
+        raise ValueError(
+            f"class_prior must have one share for each of the {len(labels.classes)} classes in y, got {len(shares)}"
+        )
     return shares
+
+
+def _named_shares(prior: str, labels: Labels) -> Vector:
+    counts = np.bincount(labels.codes[labels.rows])
+    weights = np.ones_like(counts) if prior == "balanced" else counts
+    return weights / weights.sum()
 
 
 def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:

@@ -17,8 +17,8 @@ from hidegl.points import sample_indices
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
 
-MOST_POINTS, ROWS_A_POINT = 1500, 4
-"""n_points="auto": one point for so many rows, up to so many points."""
+MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
+"""n_points="auto": so many points, but at least so many rows for each."""
 
 SHARED_BY = 2.0
 """sigma="auto": the number of points that share a row, as the exponential of the mean entropy of Z's rows."""
@@ -27,7 +27,11 @@ SIGMA_ROWS, SIGMA_POINTS = 2000, 16
 """How many rows, and how many of the points nearest to each, that is measured on."""
 
 ROUNDING = 1e-12
-"""Squared distances below this share of the largest are taken as 0."""
+"""Squared distances below this share of the points' squared lengths are taken as 0."""
+
+
+def is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None:
@@ -66,7 +70,7 @@ def raise_for(value: Any, message: str) -> None:
 
 
 def automatic_n_points(n_rows: int) -> int:
-    return max(1, min(MOST_POINTS, n_rows // ROWS_A_POINT))
+    return max(1, min(MOST_POINTS, n_rows // LEAST_ROWS_A_POINT))
 
 
 def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
@@ -97,6 +101,6 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
 
 def is_first_in_its_place(C: Matrix) -> NDArray[np.bool_]:
     """Which points have no earlier point in the same place, up to rounding."""
-    distances = euclidean_distances(C, squared=True)
-    same = distances <= ROUNDING * max(distances.max(), np.finfo(np.float64).tiny)
+    lengths = np.einsum("ij,ij->i", C, C)
+    same = euclidean_distances(C, squared=True) <= ROUNDING * (lengths[:, None] + lengths)
     return ~np.triu(same, 1).any(axis=0)

@@ -25,8 +25,8 @@ def draw_labels(y: ArrayLike, n_labels: int, *, seed: int) -> NDArray[np.intp]:
 
 
 def hide_labels(y: ArrayLike, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """y with −1 everywhere but in `rows`."""
+    """y with −1 everywhere but in `rows`; with None, where labels are not whole numbers."""
     y = np.asarray(y)
-    hidden = np.full(len(y), UNLABELLED)
+    hidden = np.full(len(y), UNLABELLED if y.dtype.kind in "iu" else None)
     hidden[rows] = y[rows]
     return hidden

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Block = Any
-"""A few rows in an engine's own form: an array, a sparse matrix, or an object with `take` and `concatenate`."""
+"""A few rows in an engine's own form: an array, a sparse matrix, or an object with `__getitem__` and `concatenate`."""
 
 Sums = tuple[Any, ...]
 """What a block function returns to `sum`: a tuple of float64 numbers and arrays, added up one by one."""

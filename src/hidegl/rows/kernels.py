@@ -1,7 +1,7 @@
-"""The four compiled loops of the CPU engine, over blocks of rows.
+"""The compiled loops of the CPU engine, over blocks of rows.
 
 A block of assignments is a pair of (b, s) arrays: for each of b rows, the numbers of the s points it is assigned to
-and their weights. Each loop releases the GIL, so that blocks run side by side in threads, and sums in float64.
+and their weights. Each loop releases the GIL, so that blocks run side by side in threads. Sums over rows are float64.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows in the memory of this machine, or in a file that looks like it (a memmap): numpy, scipy.sparse.
 
-Blocks run side by side in threads. Each uses one BLAS thread, and their sums are added in the order of the blocks, so
-the number of threads cannot change the result.
+Blocks run side by side in threads, each with one BLAS thread, and their sums are added in the order of the blocks, so
+that the number of threads does not matter.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, partial, reduce
 from itertools import chain
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -89,19 +91,45 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def n_threads() -> int:
-    """As many as BLAS may use now: OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed."""
-    return max((library["num_threads"] for library in _blas().info()), default=1)
+class BlasThreads:
+    """How many threads BLAS may use: a number for the whole process, which fits in several threads have to share."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._allowed = 1
+        self._limit: Any = None
+
+    @contextmanager
+    def one_each(self) -> Iterator[int]:
+        """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
+
+        So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed.
+        """
+        with self._lock:
+            if self._users == 0:
+                self._allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+                self._limit = _blas().limit(limits=1)
+            self._users += 1
+        try:
+            yield self._allowed
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.restore_original_limits()
+
+
+BLAS_THREADS = BlasThreads()
 
 
 def in_order(function: Callable[[int], T], starts: range) -> Iterator[T]:
     """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
-    threads = min(n_threads(), len(starts))
-    if threads <= 1:
-        yield from map(function, starts)
+    if len(starts) == 1:  # too little for threads of ours; BLAS may use its own
+        yield function(starts[0])
         return
     waiting: deque[Future[T]] = deque()
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads, "hidegl") as pool:
+    with BLAS_THREADS.one_each() as threads, ThreadPoolExecutor(threads, "hidegl") as pool:
         for start in starts:
             waiting.append(pool.submit(function, start))
             if len(waiting) > 2 * threads:
