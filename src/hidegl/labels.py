@@ -69,7 +69,9 @@ def to_array(y: Any) -> NDArray[Any]:
     if is_null is not None and np.all(np.asarray(is_null())):  # an empty column of a pandas or polars frame
         return np.full(len(y), None)
     if isinstance(y, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+        filled = y.data.astype(object)
+        filled[np.ma.getmaskarray(y)] = None
+        return filled
     array = np.asarray(y)
     if array.dtype.kind not in "biufUSOT":
         raise ValueError(f"y must hold whole numbers, booleans or strings, got {array.dtype}")
