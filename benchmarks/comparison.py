@@ -22,6 +22,7 @@ from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_
 from hidegl.demo import nearest_labels, spread_labels
 from hidegl.labels import UNLABELLED
 from hidegl.preparation import learn_preparation, prepare
+from hidegl.rows.local import LocalRows
 
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""
@@ -62,7 +63,8 @@ def main() -> None:
 
 
 def prepared(X: NDArray[Any]) -> NDArray[Any]:
-    return prepare(X, learn_preparation(X, preprocess="auto", n_components="auto", float64=False, seed=0))
+    rng = np.random.default_rng(0)
+    return prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng))
 
 
 def measure(method: Callable[..., NDArray[Any]], y: NDArray[Any], n_labels: int) -> dict[str, Any]:

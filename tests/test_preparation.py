@@ -7,10 +7,12 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 
 from hidegl.preparation import learn_preparation, prepare
+from hidegl.rows.local import LocalRows
 
 
-def prepared(X, preprocess=None, n_components=None, float64=True):
-    preparation = learn_preparation(X, preprocess=preprocess, n_components=n_components, float64=float64, seed=0)
+def prepared(X, preprocess=None, n_components=None):
+    rng = np.random.default_rng(0)
+    preparation = learn_preparation(LocalRows(X), preprocess=preprocess, n_components=n_components, rng=rng)
     return prepare(X, preparation), preparation
 
 
@@ -69,9 +71,10 @@ def test_automatic_components_explain_nine_tenths_of_the_variance():
     assert explained[r - 1] >= 0.9 > explained[r - 2]
 
 
-def test_small_differences_on_a_large_offset_survive_float32():
+def test_small_differences_on_a_large_offset_survive_float32(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3)) + 1e9
-    got, preparation = prepared(X, float64=False)
+    monkeypatch.setattr("hidegl.preparation.FLOAT64_NUMBERS", 0)
+    got, preparation = prepared(X)
     assert preparation.dtype == "float32"
     np.testing.assert_allclose(pairwise(got), pairwise(X), rtol=1e-4, atol=1e-6)
 

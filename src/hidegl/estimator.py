@@ -18,8 +18,8 @@ from hidegl.inference import RULES, GivenLabels, Rule, label_distributions
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
-from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums, sample_indices
-from hidegl.preparation import PREPROCESSES, Preparation, learn_preparation, prepare
+from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums
+from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, column_scales
 from hidegl.progress import Progress
 from hidegl.rows.assignments import Assignments
@@ -27,12 +27,6 @@ from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number, is_auto
 from hidegl.tree import adjacency, edges
-
-SAMPLE_ROWS = 10_000
-"""How many rows the preprocessing is learned from."""
-
-FLOAT64_NUMBERS = 5_000_000
-"""Up to so many numbers, float64 input is computed in float64."""
 
 
 class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -188,7 +182,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
-        self._preparation = self._learn_preparation(rows, rng)
+        self._preparation = learn_preparation(rows, preprocess=self.preprocess, n_components=self.n_components, rng=rng)
         rows = rows.map(prepare, self._preparation).persist()
         start = self._starting_points(rows, rng)
         sigma = automatic_sigma(rows, start, rng) if is_auto(self.sigma) else float(self.sigma)
@@ -256,9 +250,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         check_name("graph", self.graph, GRAPHS)
         check_name("rule", self.rule, RULES)
         check_name("solver", self.solver, RULES[self.rule])
-        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, None))
-        if self.n_components is not None and not is_auto(self.n_components):
-            check_count("n_components", self.n_components, 1)
+        check_preparation(self.preprocess, self.n_components)
         if self.n_nearest is not None:
             check_count("n_nearest", self.n_nearest, 1)
         if isinstance(self.start, str):
@@ -277,17 +269,6 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(f"X must have the {self.n_features_in_} columns of the fit, got {n_features}")
             return X
         return LocalRows(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
-
-    def _learn_preparation(self, rows: Rows, rng: np.random.Generator) -> Preparation:
-        sample = rows.take(sample_indices(rows.n_rows, SAMPLE_ROWS, rng))
-        small = rows.n_rows * sample.shape[1] <= FLOAT64_NUMBERS
-        return learn_preparation(
-            sample,
-            preprocess=self.preprocess,
-            n_components=self.n_components,
-            float64=small and sample.dtype == np.float64,
-            seed=int(rng.integers(2**31)),
-        )
 
     def _starting_points(self, rows: Rows, rng: np.random.Generator) -> Matrix:
         if isinstance(self.start, str):

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from hidegl.linalg import Matrix, Vector, solve_tree
@@ -47,7 +46,7 @@ class HighDensePoints:
 
 def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
-    sample = rows.take(sample_indices(rows.n_rows, SEEDING_ROWS * k, rng))
+    sample = rows.sample(SEEDING_ROWS * k, rng)
     C, _ = kmeans_plusplus(sample, k, random_state=int(rng.integers(2**31)), n_local_trials=1)
     C = np.asarray(C, dtype=np.float64)
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
@@ -57,18 +56,13 @@ def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
 
 def start_random(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k rows drawn without replacement."""
-    return np.asarray(rows.take(sample_indices(rows.n_rows, k, rng)), dtype=np.float64)
+    return np.asarray(rows.sample(k, rng), dtype=np.float64)
 
 
 STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
     "kmeans": start_kmeans,
     "random": start_random,
 }
-
-
-def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Sorted, so that a file is read forwards; all of them when there are no more than `size`."""
-    return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
 def lloyd_step(rows: Rows, C: Matrix) -> Matrix:

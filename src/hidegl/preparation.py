@@ -17,6 +17,9 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from hidegl.rows.base import Rows
+from hidegl.settings import check_count, check_name, is_auto
+
 PREPROCESSES = ("unit", "standardize")
 
 FEW_COLUMNS = 30
@@ -27,6 +30,12 @@ MANY_COLUMNS = 100
 
 MOST_COMPONENTS, EXPLAINED = 200, 0.9
 """As many components as explain this part of the variance, but no more than this."""
+
+SAMPLE_ROWS = 10_000
+"""How many rows the map is learned from."""
+
+FLOAT64_NUMBERS = 5_000_000
+"""Up to so many numbers, float64 input is computed in float64."""
 
 DENSE_COLUMNS = 2000
 """Up to so many columns, a sparse sample is made dense to learn from."""
@@ -104,11 +113,18 @@ def unit_rows(X: Any) -> Any:
     return X / np.where(lengths > 0, lengths, 1)
 
 
+def check_preparation(preprocess: Any, n_components: Any) -> None:
+    check_name("preprocess", preprocess, ("auto", *PREPROCESSES, None))
+    if n_components is not None and not is_auto(n_components):
+        check_count("n_components", n_components, 1)
+
+
 def learn_preparation(
-    sample: Any, *, preprocess: str | None, n_components: int | str | None, float64: bool, seed: int
+    rows: Rows, *, preprocess: str | None, n_components: int | str | None, rng: np.random.Generator
 ) -> Preparation:
-    """Learn the map from a sample of rows. What "auto" means is decided here; `float64` asks for that precision."""
-    sample = as_float(sample, np.dtype(np.float64))
+    """Learn the map from a sample of rows. What "auto" means is decided here."""
+    drawn = rows.sample(SAMPLE_ROWS, rng)
+    sample = as_float(drawn, np.dtype(np.float64))
     if sample.shape[1] <= DENSE_COLUMNS:
         sample = dense(sample)
     largest = abs(sample).max()
@@ -126,14 +142,15 @@ def learn_preparation(
     if preprocess == "standardize":
         scale, spread = spread, np.ones_like(spread)
         sample = sample @ sp.diags_array(1 / scale)
-    safe = FLOAT32_RANGE[0] < spread.min() and spread.max() < FLOAT32_RANGE[1]
+    small = drawn.dtype == np.float64 and rows.n_rows * len(offset) <= FLOAT64_NUMBERS
+    unsafe = spread.min() <= FLOAT32_RANGE[0] or spread.max() >= FLOAT32_RANGE[1]
     return Preparation(
         preprocess,
-        dtype="float64" if float64 or not safe else "float32",
+        dtype="float64" if small or unsafe else "float32",
         offset=offset,
         bounds=bounds,
         scale=scale,
-        basis=principal_components(sample, n_components, seed),
+        basis=principal_components(sample, n_components, int(rng.integers(2**31))),
     )
 
 

@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 from sklearn.metrics.pairwise import euclidean_distances
 
 from hidegl.linalg import Matrix
-from hidegl.points import sample_indices
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
 
@@ -81,8 +80,7 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
     share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
     """
     C = C[is_first_in_its_place(C)]
-    sample = rows.take(sample_indices(rows.n_rows, SIGMA_ROWS, rng))
-    _, distances = nearest(sample, C, min(SIGMA_POINTS, len(C)))
+    _, distances = nearest(rows.sample(SIGMA_ROWS, rng), C, min(SIGMA_POINTS, len(C)))
     gaps = distances - distances.min(axis=1, keepdims=True)
     if not gaps.any():  # one place, or all equally far: every σ gives the same answer
         return 1.0

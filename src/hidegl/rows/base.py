@@ -43,6 +43,15 @@ class Rows(ABC):
     def take(self, indices: NDArray[np.intp]) -> Block:
         """A few rows, in the order of `indices`, as one block on this host."""
 
+    def sample(self, size: int, rng: np.random.Generator) -> Block:
+        """Rows drawn without replacement, as one block on this host; all of them when there are no more than `size`."""
+        return self.take(sample_indices(self.n_rows, size, rng))
+
     @abstractmethod
     def collect(self) -> Block:
         """All rows as one block on this host."""
+
+
+def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Sorted, so that a file is read forwards."""
+    return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
