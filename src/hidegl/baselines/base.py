@@ -1,0 +1,153 @@
+"""What the baselines share: the same rows, labels and errors as HiDeGL."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hidegl.baselines.neighbours import SEARCHES, knn_graph
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix
+from hidegl.preparation import check_preparation, learn_preparation, prepare
+from hidegl.priors import distributions
+from hidegl.rows.local import LocalRows
+from hidegl.settings import check_count, check_name, check_number
+
+
+class Baseline(ABC, BaseEstimator):
+    """Prepare the rows as HiDeGL does, score them, and label them. Subclasses say how rows are scored."""
+
+    preprocess: str | None
+    n_components: int | str | None
+    random_state: Any
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Label every row of X from the labels in y, where −1, None and NaN mean unlabelled."""
+        self._check_parameters()
+        self.__dict__.pop("transduction_", None)
+        X = validate_data(self, X, accept_sparse="csr", dtype="numeric")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        labels = Labels.read(y, X.shape[0])
+        if not labels.any:
+            raise ValueError(f"y must hold at least one label: {type(self).__name__} learns nothing without")
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._preparation = learn_preparation(
+            LocalRows(X), preprocess=self.preprocess, n_components=self.n_components, rng=rng
+        )
+        self.classes_ = labels.classes
+        F = self._score(prepare(X, self._preparation), labels, rng)
+        P = distributions(F, np.ones(len(labels.classes)))
+        P[labels.rows] = labels.one_hot
+        self.label_distributions_ = P
+        self.transduction_ = labels.classes[P.argmax(axis=1)]
+        return self
+
+    @abstractmethod
+    def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
+        """F (n, c): how well each class fits each prepared row."""
+
+    def _check_parameters(self) -> None:
+        check_preparation(self.preprocess, self.n_components)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "transduction_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class InductiveBaseline(ClassifierMixin, Baseline):
+    """A baseline with a rule for new rows."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, which may be new."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class for each row of X, which may be new."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return distributions(self._score_new(prepare(X, self._preparation)), np.ones(len(self.classes_)))
+
+    @abstractmethod
+    def _score_new(self, X: NDArray[Any]) -> Matrix:
+        """F for prepared rows that may be new."""
+
+
+class GraphBaseline(Baseline):
+    """A baseline that scores the vertices of a K-nearest-neighbour graph, and so only the rows of its fit."""
+
+    n_neighbors: int
+    width: float
+    search: str
+    graph: sp.csr_array | None
+
+    @property
+    def predict(self) -> Any:
+        """Not there: `hasattr` says so, and so does the error."""
+        raise AttributeError(
+            f"{type(self).__name__} has no rule for new rows: fit it with them, unlabelled, and read transduction_"
+        )
+
+    predict_proba = predict
+
+    def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
+        return self._propagate(self._graph_over(X), labels, rng)
+
+    @abstractmethod
+    def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
+        """F (n, c) for the vertices of the graph W."""
+
+    def _graph_over(self, X: NDArray[Any]) -> sp.csr_array:
+        if self.graph is None:
+            return knn_graph(X, self.n_neighbors, width=self.width, search=self.search)
+        if self.graph.shape != (len(X), len(X)):
+            raise ValueError(f"graph must join the {len(X)} rows of X, got the shape {self.graph.shape}")
+        return self.graph
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("n_neighbors", self.n_neighbors, 1)
+        check_number("width", self.width, "(0, inf)")
+        check_name("search", self.search, SEARCHES)
+        if self.graph is not None and not sp.issparse(self.graph):
+            raise TypeError(f"graph must be None or a sparse matrix, got {type(self.graph).__name__}")
+
+
+def warn_if_stopped(model: Any, reached: float) -> None:
+    """For methods that stop at `tol` or after `max_iter`."""
+    if reached > model.tol:
+        warnings.warn(
+            f"{type(model).__name__} stopped after max_iter={model.max_iter} iterations at {reached:.1e}, above "
+            f"tol={model.tol:.1e}; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def normalised(W: sp.csr_array) -> sp.csr_array:
+    """S = D^{-1/2} W D^{-1/2}; rows without neighbours stay zero."""
+    degrees = W.sum(axis=1)
+    roots = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    return sp.csr_array(sp.diags_array(roots) @ W @ sp.diags_array(roots))
+
+
+def one_hot_rows(labels: Labels) -> Matrix:
+    """Y (n, c): zero rows for unlabelled ones."""
+    Y = np.zeros((len(labels.codes), len(labels.classes)))
+    Y[labels.rows] = labels.one_hot
+    return Y

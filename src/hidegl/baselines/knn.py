@@ -1,0 +1,43 @@
+"""K nearest neighbours among the labelled rows: no use of the unlabelled ones, the least that a method must beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
+
+from hidegl.baselines.base import InductiveBaseline
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix
+from hidegl.settings import check_count
+
+
+class KNN(InductiveBaseline):
+    """scikit-learn's classifier on the labelled rows; with fewer labels than neighbours, all of them vote."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        preprocess: str | None = "auto",
+        n_components: int | str | None = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.preprocess = preprocess
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("n_neighbors", self.n_neighbors, 1)
+
+    def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
+        rows = labels.rows
+        self._classifier = KNeighborsClassifier(min(self.n_neighbors, len(rows))).fit(X[rows], labels.codes[rows])
+        return self._score_new(X)
+
+    def _score_new(self, X: NDArray[Any]) -> Matrix:
+        return self._classifier.predict_proba(X)

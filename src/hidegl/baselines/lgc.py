@@ -1,0 +1,51 @@
+"""Learning with local and global consistency (Zhou, Bousquet, Lal, Weston & Schölkopf 2003).
+
+    min_F  tr Fᵀ(I − S)F + μ‖F − Y‖²   ⇒   F = μ((1+μ)I − S)⁻¹ Y,   S = D^{-1/2} W D^{-1/2}
+
+scikit-learn's LabelSpreading iterates to the same F with α = 1/(1+μ). Here it is solved by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hidegl.baselines.base import GraphBaseline, normalised, one_hot_rows
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix, conjugate_gradients
+from hidegl.settings import check_number
+
+
+class LGC(GraphBaseline):
+    """Labels spread over a nearest-neighbour graph, with a weight `mu` that keeps them near the given ones."""
+
+    def __init__(
+        self,
+        mu: float = 0.01,
+        *,
+        n_neighbors: int = 10,
+        width: float = 1.0,
+        search: str = "auto",
+        graph: sp.csr_array | None = None,
+        preprocess: str | None = "auto",
+        n_components: int | str | None = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.width = width
+        self.search = search
+        self.graph = graph
+        self.preprocess = preprocess
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("mu", self.mu, "(0, inf)")
+
+    def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
+        S, mu = normalised(W), self.mu
+        return conjugate_gradients(lambda F: (1 + mu) * F - S @ F, mu * one_hot_rows(labels))

@@ -1,0 +1,83 @@
+"""SQ-Loss-I: the squared-loss objective P_SQ of Subramanya & Bilmes (2011).
+
+    min_p  Σ_{i≤l} ‖r_i − p_i‖² + μ Σ_i Σ_{j∈N(i)} w_ij ‖p_i − p_j‖² + ν Σ_i ‖p_i − u‖²,   u uniform
+
+Each edge of the symmetric graph counts once from either end, so the condition for the minimum is
+(J + ν I + 2μ L) p = J r + ν u, with J the labelled rows and L = D − W. Its sweeps set each p_i to the weighted mean of
+its label, its neighbours and u; conjugate gradients reach the same p in fewer steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hidegl.baselines.base import GraphBaseline, one_hot_rows, warn_if_stopped
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix, conjugate_gradients
+from hidegl.settings import check_count, check_name, check_number
+
+SOLVERS = ("cg", "sweeps")
+
+
+class SQLoss(GraphBaseline):
+    """Squared loss on the labels, on the edges of a nearest-neighbour graph, and to the uniform distribution."""
+
+    def __init__(
+        self,
+        mu: float = 1.0,
+        nu: float = 1e-4,
+        *,
+        solver: str = "cg",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        n_neighbors: int = 10,
+        width: float = 1.0,
+        search: str = "auto",
+        graph: sp.csr_array | None = None,
+        preprocess: str | None = "auto",
+        n_components: int | str | None = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.mu = mu
+        self.nu = nu
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_neighbors = n_neighbors
+        self.width = width
+        self.search = search
+        self.graph = graph
+        self.preprocess = preprocess
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("mu", self.mu, "(0, inf)")
+        check_number("nu", self.nu, "(0, inf)", why="without it, parts of the graph without labels have no answer")
+        check_name("solver", self.solver, SOLVERS)
+        check_count("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, "[0, inf)")
+
+    def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
+        Y = one_hot_rows(labels)
+        right = Y + self.nu / Y.shape[1]
+        diagonal = (Y.sum(axis=1) + self.nu + 2 * self.mu * W.sum(axis=1))[:, None]
+        if self.solver == "cg":
+            return conjugate_gradients(
+                lambda p: diagonal * p - 2 * self.mu * (W @ p), right, tol=self.tol, max_iter=self.max_iter
+            )
+        return self._sweeps(W, diagonal, right)
+
+    def _sweeps(self, W: sp.csr_array, diagonal: Matrix, right: Matrix) -> Matrix:
+        p, change = np.zeros_like(right), np.inf
+        for _ in range(self.max_iter):
+            before, p = p, (right + 2 * self.mu * (W @ p)) / diagonal
+            change = float(np.abs(p - before).max())
+            if change <= self.tol:
+                break
+        warn_if_stopped(self, change)
+        return p
