@@ -62,6 +62,19 @@ def main() -> None:
     store("comparison", {"draws": [DRAWS.start, DRAWS.stop - 1], "protocol": protocol, "results": results})
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """The accuracies as README shows them."""
+    methods = list(dict.fromkeys(row["method"] for row in results))
+    lines = [f"| data | rows | labels | {' | '.join(methods)} |", "|---|---|---|" + "---|" * len(methods)]
+    cells: dict[tuple[str, int, int], dict[str, str]] = {}
+    for row in results:
+        cell = cells.setdefault((row["data"], row["rows"], row["labels"]), {})
+        cell[row["method"]] = f"{row['mean']:.1f} ± {row['std']:.1f}"
+    for (data, n, labels), cell in cells.items():
+        lines.append(f"| {data} | {n:,} | {labels} | {' | '.join(cell[method] for method in methods)} |")
+    return "\n".join(lines)
+
+
 def prepared(X: NDArray[Any]) -> NDArray[Any]:
     rng = np.random.default_rng(0)
     return prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng))

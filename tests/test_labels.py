@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hidegl.baselines import KNN
 from hidegl.labels import Labels
 from hidegl.priors import column_scales, distributions
 
@@ -66,6 +67,11 @@ def test_labels_of_other_kinds_are_refused():
 def test_column_of_labels_is_taken_with_a_warning():
     with pytest.warns(UserWarning, match="1d array was expected"):
         assert Labels.read(np.array([[1], [0]]), 2).codes.tolist() == [1, 0]
+
+
+def test_one_label_for_each_of_many_classes_is_nothing_to_warn_of():
+    assert len(Labels.read([*range(40), -1, -1], 42).classes) == 40
+    KNN().fit(np.arange(42.0)[:, None], [*range(40), -1, -1])
 
 
 def test_scales_give_the_columns_their_shares():

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelSpreading
 
 from hidegl import HiDeGL
+from hidegl.baselines.knn import nearest_neighbours
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.labels import UNLABELLED
 from hidegl.plots import new_figure, plot_tree
@@ -43,7 +43,7 @@ def hidegl_labels(X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
 
 def nearest_labels(X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     known = y != UNLABELLED
-    return KNeighborsClassifier(1).fit(X[known], y[known]).predict(X)
+    return nearest_neighbours(X[known], y[known], 1).predict(X)
 
 
 def spread_labels(X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:

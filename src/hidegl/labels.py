@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 UNLABELLED = -1
 
@@ -34,7 +33,6 @@ class Labels:
             raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {len(values)}")
         known = ~missing(values) if not plus_minus_one(values) else np.ones(n_rows, dtype=bool)
         given = homogeneous(values[known])
-        check_classification_targets(given)
         classes, codes_given = np.unique(given, return_inverse=True)
         codes = np.full(n_rows, UNLABELLED)
         codes[known] = codes_given
@@ -115,6 +113,10 @@ def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
         values = np.array(values.tolist())
         if values.dtype.kind not in "biuf":
             raise ValueError(f"y must hold labels of one kind, strings or whole numbers, got {' and '.join(kinds)}")
-    if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
-        raise ValueError("y must hold finite labels, got inf")
+    if values.dtype.kind == "f":
+        if not np.all(np.isfinite(values)):
+            raise ValueError("y must hold finite labels, got inf")
+        if not np.all(values == np.round(values)):
+            broken = values[values != np.round(values)][0]
+            raise ValueError(f"Unknown label type: y must hold whole numbers or strings, got {broken}")
     return values

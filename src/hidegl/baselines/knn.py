@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,14 @@ class KNN(InductiveBaseline):
         check_count("n_neighbors", self.n_neighbors, 1)
 
     def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
-        rows = labels.rows
-        self._classifier = KNeighborsClassifier(min(self.n_neighbors, len(rows))).fit(X[rows], labels.codes[rows])
+        self._classifier = nearest_neighbours(X[labels.rows], labels.codes[labels.rows], self.n_neighbors)
         return self._score_new(X)
 
     def _score_new(self, X: NDArray[Any]) -> Matrix:
         return self._classifier.predict_proba(X)
+
+
+def nearest_neighbours(X: NDArray[Any], y: NDArray[Any], n_neighbors: int) -> KNeighborsClassifier:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # one label a class is our daily bread
+        return KNeighborsClassifier(min(n_neighbors, len(y))).fit(X, y)
