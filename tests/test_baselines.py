@@ -360,6 +360,15 @@ def test_agr_graph_is_hidegls_at_its_limit(blobs):
         np.testing.assert_allclose(limit.M_inv, anchor.M_inv, atol=1e-9)
 
 
+def test_anchors_can_be_given(blobs):
+    X, y, _ = blobs
+    found = AGR(25, random_state=0).fit(X, y)
+    given = AGR(anchors=found.anchors_, random_state=0).fit(X, y)
+    np.testing.assert_allclose(given.anchors_, found.anchors_)
+    with pytest.raises(ValueError, match=r"anchors must have the 2 columns of X, got the shape \(3, 5\)"):
+        AGR(anchors=np.zeros((3, 5))).fit(X, y)
+
+
 def test_anchors_are_k_means_centres(blobs):
     X, y, _ = blobs
     model = AGR(12, preprocess=None, random_state=0).fit(X, y)

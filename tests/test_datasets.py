@@ -32,6 +32,17 @@ def test_draws_have_a_label_of_each_class():
         np.testing.assert_array_equal(np.flatnonzero(hidden != -1), rows)
 
 
+def test_balanced_draws_have_equally_many_of_each_class():
+    y = np.repeat([3, 5, 9], [20, 50, 100])
+    for seed in range(20):
+        assert np.bincount(y[draw_labels(y, 9, seed=seed, kind="balanced")])[[3, 5, 9]].tolist() == [3, 3, 3]
+        assert sorted(np.bincount(y[draw_labels(y, 10, seed=seed, kind="balanced")])[[3, 5, 9]]) == [3, 3, 4]
+    with pytest.raises(ValueError, match="wants 21 rows of the class 3, which has 20"):
+        draw_labels(y, 63, seed=0, kind="balanced")
+    with pytest.raises(ValueError, match="kind must be one of 'random', 'balanced', got 'fair'"):
+        draw_labels(y, 9, seed=0, kind="fair")
+
+
 @pytest.mark.parametrize("n_labels", [2, 153])
 def test_impossible_draws_are_refused(n_labels):
     with pytest.raises(ValueError, match=f"n_labels must be from 3.*to the 152 rows, got {n_labels}"):

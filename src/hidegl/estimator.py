@@ -25,7 +25,15 @@ from hidegl.progress import Progress
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
-from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number, is_auto
+from hidegl.settings import (
+    automatic_n_points,
+    automatic_sigma,
+    check_count,
+    check_name,
+    check_number,
+    check_points,
+    is_auto,
+)
 from hidegl.tree import adjacency, edges
 
 
@@ -275,11 +283,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             n_points = automatic_n_points(rows.n_rows) if is_auto(self.n_points) else int(self.n_points)
             check_count("n_points", n_points, 1, rows.n_rows, why="there is no more than one point for each row")
             return STARTS[self.start](rows, n_points, rng)
-        start = np.asarray(self.start, dtype=np.float64)
-        if start.ndim != 2 or start.shape[1] != self.n_features_in_:
-            raise ValueError(f"start must have the {self.n_features_in_} columns of X, got the shape {start.shape}")
-        if not np.all(np.isfinite(start)):
-            raise ValueError("start must hold finite numbers, got NaN or inf")
+        start = check_points("start", self.start, self.n_features_in_)
         if not is_auto(self.n_points) and len(start) != self.n_points:
             raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
         check_count("the number of rows of start", len(start), 1, rows.n_rows)

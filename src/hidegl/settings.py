@@ -51,6 +51,16 @@ def check_count(name: str, value: Any, low: int, high: int | None = None, *, why
         raise_for(value, f"{name} must be a whole number {rule}, got {value!r}{why and ': ' + why}")
 
 
+def check_points(name: str, points: Any, n_features: int) -> Matrix:
+    """Points in the columns of X, as float64."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != n_features:
+        raise ValueError(f"{name} must have the {n_features} columns of X, got the shape {points.shape}")
+    if not np.all(np.isfinite(points)):
+        raise ValueError(f"{name} must hold finite numbers, got NaN or inf")
+    return points
+
+
 def is_bool(value: object) -> bool:
     """Python counts booleans as whole numbers."""
     return isinstance(value, bool)

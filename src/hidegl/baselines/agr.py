@@ -15,18 +15,27 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hidegl.baselines.base import InductiveBaseline
 from hidegl.graph import ImplicitGraph
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, PseudoInverse
 from hidegl.points import lloyd_step, start_kmeans
+from hidegl.preparation import prepare
 from hidegl.priors import class_shares, column_scales
 from hidegl.rows.assignments import Assignments, assign, nearest
 from hidegl.rows.local import LocalRows
 from hidegl.rows.simplex import simplex_least_squares
-from hidegl.settings import automatic_n_points, automatic_sigma, check_count, check_name, check_number, is_auto
+from hidegl.settings import (
+    automatic_n_points,
+    automatic_sigma,
+    check_count,
+    check_name,
+    check_number,
+    check_points,
+    is_auto,
+)
 
 WEIGHTS = ("gauss", "lae")
 
@@ -38,12 +47,16 @@ LAE_STEPS, LAE_TOL = 500, 1e-6
 
 
 class AGR(InductiveBaseline):
-    """Labels for a few anchors, and for each row the mixture of those of its nearest ones."""
+    """Labels for a few anchors, and for each row the mixture of those of its nearest ones.
+
+    `anchors` gives them in the columns of X, so that several fits may share them.
+    """
 
     def __init__(
         self,
         n_anchors: int | str = "auto",
         *,
+        anchors: ArrayLike | None = None,
         weights: str = "gauss",
         n_nearest: int = 3,
         gamma: float = 0.01,
@@ -53,6 +66,7 @@ class AGR(InductiveBaseline):
         random_state: Any = None,
     ) -> None:
         self.n_anchors = n_anchors
+        self.anchors = anchors
         self.weights = weights
         self.n_nearest = n_nearest
         self.gamma = gamma
@@ -73,11 +87,7 @@ class AGR(InductiveBaseline):
 
     def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
         rows = LocalRows(X)
-        n_anchors = automatic_n_points(len(X)) if is_auto(self.n_anchors) else int(self.n_anchors)
-        check_count("n_anchors", n_anchors, 1, len(X), why="there is no more than one anchor for each row")
-        self._anchors = start_kmeans(rows, n_anchors, rng)
-        for _ in range(LLOYD_STEPS if n_anchors < len(X) else 0):
-            self._anchors = lloyd_step(rows, self._anchors)
+        self._anchors = self._find_anchors(rows, rng)
         self._sigma = automatic_sigma(rows, self._anchors, rng) if is_auto(self.sigma) else float(self.sigma)
         self.anchors_ = self._preparation.restore(self._anchors)
 
@@ -90,6 +100,17 @@ class AGR(InductiveBaseline):
         self.coef_ = PseudoInverse.of(system).solve(Z_l.transposed_product(labels.one_hot))
         self._scales = column_scales(graph.mass @ self.coef_, class_shares("balanced", labels))
         return Z.collect().product(self.coef_) * self._scales
+
+    def _find_anchors(self, rows: LocalRows, rng: np.random.Generator) -> Matrix:
+        """k-means centres, or those given."""
+        if self.anchors is not None:
+            return prepare(check_points("anchors", self.anchors, self.n_features_in_), self._preparation).astype(float)
+        n_anchors = automatic_n_points(rows.n_rows) if is_auto(self.n_anchors) else int(self.n_anchors)
+        check_count("n_anchors", n_anchors, 1, rows.n_rows, why="there is no more than one anchor for each row")
+        anchors = start_kmeans(rows, n_anchors, rng)
+        for _ in range(LLOYD_STEPS if n_anchors < rows.n_rows else 0):
+            anchors = lloyd_step(rows, anchors)
+        return anchors
 
     def _score_new(self, X: NDArray[Any]) -> Matrix:
         Z = assign_to_anchors(X, self._anchors, self.weights, self._sigma, self.n_nearest)

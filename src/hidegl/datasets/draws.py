@@ -8,10 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidegl.labels import UNLABELLED
+from hidegl.settings import check_name
+
+KINDS = ("random", "balanced")
 
 
-def draw_labels(y: ArrayLike, n_labels: int, *, seed: int) -> NDArray[np.intp]:
-    """The rows to label: one of each class, the rest at random among all other rows. Sorted."""
+def draw_labels(y: ArrayLike, n_labels: int, *, seed: int, kind: str = "random") -> NDArray[np.intp]:
+    """The rows to label, sorted.
+
+    "random": one of each class, the rest at random among all other rows. "balanced": equally many of each class, and
+    one more of classes drawn at random where that does not come out even.
+    """
+    check_name("kind", kind, KINDS)
     y = np.asarray(y)
     classes = np.unique(y)
     if not len(classes) <= n_labels <= len(y):
@@ -19,9 +27,20 @@ def draw_labels(y: ArrayLike, n_labels: int, *, seed: int) -> NDArray[np.intp]:
             f"n_labels must be from {len(classes)}, one for each class, to the {len(y)} rows, got {n_labels}"
         )
     rng = np.random.default_rng(seed)
+    if kind == "balanced":
+        counts = np.full(len(classes), n_labels // len(classes))
+        counts[rng.choice(len(classes), n_labels % len(classes), replace=False)] += 1
+        return np.sort(np.concatenate([draw_of_class(y, *pair, rng) for pair in zip(classes, counts, strict=True)]))
     first = np.array([rng.choice(np.flatnonzero(y == label)) for label in classes])
     others = rng.choice(np.setdiff1d(np.arange(len(y)), first), n_labels - len(classes), replace=False)
     return np.sort(np.concatenate([first, others]))
+
+
+def draw_of_class(y: NDArray[Any], label: Any, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    rows = np.flatnonzero(y == label)
+    if count > len(rows):
+        raise ValueError(f"a balanced draw wants {count} rows of the class {label}, which has {len(rows)}")
+    return rng.choice(rows, count, replace=False)
 
 
 def hide_labels(y: ArrayLike, rows: NDArray[np.intp]) -> NDArray[Any]:
