@@ -4,7 +4,7 @@
     python benchmarks/baselines.py table                           writes docs/baselines.md from the store
 
 Each line of results/baselines.jsonl is one system with one setting on one data set at one label count: its accuracy on
-the unlabelled rows for each draw, and the seconds of all fits together. Draws are balanced: equally many labels a class.
+the unlabelled rows for each draw, and the seconds of all fits together. Draws are balanced: equally many a class.
 """
 
 from __future__ import annotations
