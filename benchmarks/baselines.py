@@ -39,8 +39,8 @@ TITLES = {"three-moon": "three-moon", **{name: data.title for name, data in DATA
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "k-NN": {"n_neighbors": (1, 3, 5)},
     "LGC": {"n_neighbors": (5, 10, 20), "mu": (0.01, 0.1, 1.0)},
-    "AGR(Gauss)": {"n_anchors": (500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
-    "AGR(LAE)": {"n_anchors": (500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
+    "AGR(Gauss)": {"n_anchors": (100, 500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
+    "AGR(LAE)": {"n_anchors": (100, 500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
     "SGT": {"n_neighbors": (10,), "n_eigenvectors": (80,), "c": (3.2e3, 1e5, 1e6)},
     "LapRLS": {"gamma_a": (1e-5, 1e-3), "gamma_i": (1.0, 100.0), "kernel_width": (0.1, 1.0)},
     "SQ-Loss-I": {"n_neighbors": (5, 10), "mu": (0.1, 1.0), "nu": (1e-6, 1e-3)},
