@@ -43,10 +43,10 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "AGR(LAE)": {"n_anchors": (100, 500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
     "SGT": {"n_neighbors": (10,), "n_eigenvectors": (80,), "c": (3.2e3, 1e5, 1e6)},
     "LapRLS": {"gamma_a": (1e-5, 1e-3), "gamma_i": (1.0, 100.0), "kernel_width": (0.1, 1.0)},
-    "SQ-Loss-I": {"n_neighbors": (5, 10), "mu": (0.1, 1.0), "nu": (1e-6, 1e-3)},
-    "MP": {"n_neighbors": (5, 10), "mu": (0.01, 0.1, 1.0), "nu": (1e-2,)},
-    "TVRF(1)": {"n_neighbors": (10,), "force": (0.01, 0.1, 1.0)},
-    "TVRF(2)": {"n_neighbors": (10,), "force": (0.01, 0.1, 1.0)},
+    "SQ-Loss-I": {"n_neighbors": (5, 10), "mu": (1e-3, 1e-2, 0.1), "nu": (1e-3,)},
+    "MP": {"n_neighbors": (5, 10), "mu": (0.1, 1.0), "nu": (1e-2,), "tol": (0.1, 1e-3)},
+    "TVRF(1)": {"n_neighbors": (10,), "force": (0.1, 1.0)},
+    "TVRF(2)": {"n_neighbors": (10,), "force": (0.1, 1.0)},
 }
 """What is tuned, and over which values. Everything else is at its default."""
 
@@ -61,7 +61,7 @@ FIXED: dict[str, tuple[Any, dict[str, Any]]] = {
     "SGT": (SGT, {}),
     "LapRLS": (LapRLS, {}),
     "SQ-Loss-I": (SQLoss, {"max_iter": 2000}),
-    "MP": (MeasurePropagation, {"tol": 1e-3, "max_iter": 300}),
+    "MP": (MeasurePropagation, {"max_iter": 300}),
     "TVRF(1)": (TVRF, {"edges": 1, "tol": 1e-2, "max_iter": 300}),
     "TVRF(2)": (TVRF, {"edges": 2, "tol": 1e-2, "max_iter": 300}),
 }

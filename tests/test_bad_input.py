@@ -251,6 +251,24 @@ def test_columns_of_text_are_refused():
         fit(np.array([[1, "red"], [2, "blue"]], dtype=object), [0, 1])
 
 
+def test_columns_of_text_are_named():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {"size": [1.0, 2.0, 3.0], "city": ["Rome", "Oslo", "Rome"], "count": [1, 2, 3]}
+    frame = pd.DataFrame(columns)
+    when = pd.DataFrame({"size": [1.0, 2.0], "day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    for bad, name in (
+        (frame, "city"),
+        (frame.astype({"city": "category"}), "city"),
+        (pl.DataFrame(columns), "city"),
+        (when, "day"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"X must hold numbers, but these columns do not: '{name}'; leave them out"
+        ):
+            fit(bad, [0, 1, -1][: len(bad)])
+    assert fit(frame[["size", "count"]].astype(object), [0, 1, -1]).transduction_.shape == (3,)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("far", [1e6, 1e30, 1e37])
 @pytest.mark.parametrize("rule", ["lgc", "agr"])

@@ -66,3 +66,12 @@ def test_numbers_in_the_readme_are_those_that_are_stored():
         f"{rows['new_rows']['mean']:.1f} % of 10,000",
     ):
         assert number in readme
+
+
+def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
+    X, y, truth = moons
+    monkeypatch.chdir(tmp_path)
+    names = {"X": X, "y": y, "X_new": X[:5], "y_better": truth}
+    for example in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
+        exec(example, names)
+    assert names["model"].score(X, truth) > 0.99

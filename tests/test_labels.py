@@ -59,6 +59,12 @@ def test_minus_one_and_one_alone():
             assert Labels.read(form([1, -1, 1]), 3).codes.tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("blank", ["", " ", "nan", "-1", "None", "unlabeled"])
+def test_blanks_that_became_text_are_pointed_out(blank):
+    with pytest.warns(UserWarning, match="as a class: where it means that there is no label, write None"):
+        assert len(Labels.read(["a", "b", blank], 3).classes) == 3
+
+
 def test_labels_of_other_kinds_are_refused():
     with pytest.raises(ValueError, match="whole numbers, booleans or strings, got datetime64"):
         Labels.read(np.array(["2024-01-01"], dtype="datetime64[D]"), 1)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from hidegl.graph import GRAPHS, ImplicitGraph
 from hidegl.inference import RULES, GivenLabels, Rule, label_distributions
@@ -19,7 +19,7 @@ from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
 from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums
-from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
+from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare, read_numbers
 from hidegl.priors import class_shares, column_scales
 from hidegl.progress import Progress
 from hidegl.rows.assignments import Assignments
@@ -66,8 +66,9 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     solver : {"direct", "cg"}, default="direct"
         A k×k factorisation, or the paper's conjugate gradients. They give the same answer.
     class_prior : {"balanced", "labels"}, None or array of shape (n_classes,), default="balanced"
-        The share of all rows that each class should get: equal shares, those of the given labels, none (labels drawn
-        unevenly then let one class swallow others), or given ones, in the order of `classes_`.
+        The share of the scores of all rows that each class gets: equal shares, those of the given labels, none (labels
+        drawn unevenly then let one class swallow others), or given ones, in the order of `classes_`. Where classes
+        overlap, a small one gets its share by small scores in many rows, and so fewer labels than its share.
     preprocess : {"auto", "unit", "standardize"} or None, default="auto"
         Scale rows to length 1, or columns to unit variance, with outliers drawn in. "auto": columns, if there are at
         most 30; rows, if there are more and no value is negative, or more than 100; otherwise nothing.
@@ -276,7 +277,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             if n_features != self.n_features_in_:
                 raise ValueError(f"X must have the {self.n_features_in_} columns of the fit, got {n_features}")
             return X
-        return LocalRows(validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric"))
+        return LocalRows(read_numbers(self, X, reset=reset))
 
     def _starting_points(self, rows: Rows, rng: np.random.Generator) -> Matrix:
         if isinstance(self.start, str):

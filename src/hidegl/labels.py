@@ -12,6 +12,9 @@ from sklearn.utils import column_or_1d
 
 UNLABELLED = -1
 
+BLANKS = ("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown")
+"""Texts that are rarely meant as the name of a class."""
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -34,6 +37,7 @@ class Labels:
         known = ~missing(values) if not plus_minus_one(values) else np.ones(n_rows, dtype=bool)
         given = homogeneous(values[known])
         classes, codes_given = np.unique(given, return_inverse=True)
+        warn_of_hidden_blanks(classes)
         codes = np.full(n_rows, UNLABELLED)
         codes[known] = codes_given
         return cls(classes, codes)
@@ -102,6 +106,15 @@ def plus_minus_one(values: NDArray[Any]) -> bool:
         return False
     warnings.warn("y holds -1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled", stacklevel=4)
     return True
+
+
+def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
+    """A blank that became text on its way is a class like any other to us, but hardly to the user."""
+    blanks = [str(label) for label in classes if isinstance(label, str) and label.strip().lower() in BLANKS]
+    if blanks:
+        warnings.warn(
+            f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead", stacklevel=3
+        )
 
 
 def homogeneous(values: NDArray[Any]) -> NDArray[Any]:

@@ -19,7 +19,8 @@ class Progress:
 
     def iteration(self, n_iter: int, objective: float, change: float) -> None:
         elapsed = time.perf_counter() - self._start
-        line = f"points: iteration {n_iter}  objective {objective:.6g}  gain {change:.1e}  {elapsed:.1f} s"
+        gain = f"  gain {change:.1e}" if n_iter else ""
+        line = f"points: iteration {n_iter}  objective {objective:.6g}{gain}  {elapsed:.1f} s"
         logger.info(line)
         if self._terminal:
             sys.stderr.write(f"\r{line}\033[K")

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix
-from hidegl.preparation import check_preparation, learn_preparation, prepare
+from hidegl.preparation import check_preparation, learn_preparation, prepare, read_numbers
 from hidegl.priors import distributions
 from hidegl.rows.local import LocalRows
 from hidegl.settings import check_count, check_name, check_number
@@ -34,7 +34,7 @@ class Baseline(ABC, BaseEstimator):
         """Label every row of X from the labels in y, where −1, None and NaN mean unlabelled."""
         self._check_parameters()
         self.__dict__.pop("transduction_", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric")
+        X = read_numbers(self, X, reset=True)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = Labels.read(y, X.shape[0])
@@ -80,7 +80,7 @@ class InductiveBaseline(ClassifierMixin, Baseline):
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row of X, which may be new."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        X = read_numbers(self, X, reset=False)
         return distributions(self._score_new(prepare(X, self._preparation)), np.ones(len(self.classes_)))
 
     @abstractmethod

@@ -66,7 +66,7 @@ class MeasurePropagation(GraphBaseline):
         check_number("tol", self.tol, "[0, inf)")
 
     def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
-        """`objective_` keeps the history; it stops when an iteration gains less than `tol` a row."""
+        """`objective_` keeps the history; it stops when an iteration gains less than `tol` a label."""
         W = sp.csr_array(W + self.alpha * sp.eye_array(W.shape[0]))
         r = one_hot_rows(labels)
         q = np.full_like(r, 1 / r.shape[1])
@@ -77,7 +77,7 @@ class MeasurePropagation(GraphBaseline):
             q = self._q_sweep(W, p, r)
             history.append(self._objective(W, p, q, r))
             if len(history) > 1:
-                change = (history[-2] - history[-1]) / len(r)
+                change = (history[-2] - history[-1]) / len(labels.rows)
             if change <= self.tol:
                 break
         self.objective_ = np.array(history)

@@ -27,8 +27,8 @@ class SQLoss(GraphBaseline):
 
     def __init__(
         self,
-        mu: float = 1.0,
-        nu: float = 1e-4,
+        mu: float = 0.1,
+        nu: float = 0.01,
         *,
         solver: str = "cg",
         max_iter: int = 1000,

@@ -34,7 +34,7 @@ class TVRF(GraphBaseline):
     def __init__(
         self,
         edges: int = 1,
-        force: float = 0.1,
+        force: float = 1.0,
         *,
         max_iter: int = 2000,
         tol: float = 1e-3,
