@@ -32,14 +32,14 @@ def is_valid(model, X):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_not_a_number_in_x(blobs, value):
-    X, y, _ = blobs
+    X, y, truth = blobs
     X[3, 1] = value
     with pytest.raises(ValueError, match="Input X contains"):
         fit(X, y)
     with pytest.raises(ValueError, match="Input X contains"):
         fit(sp.csr_array(X), y)
     with pytest.raises(ValueError, match="Input X contains"):
-        fit(X[4:], y[4:]).predict(X)
+        fit(X[4:], truth[4:]).predict(X)
 
 
 @pytest.mark.parametrize("X", [np.empty((0, 3)), np.empty((5, 0))])
@@ -54,7 +54,8 @@ def test_one_dimensional_x():
 
 
 def test_one_row():
-    model = fit([[1.0, 2.0]], ["yes"])
+    with pytest.warns(UserWarning, match="one class only, yes: every row gets it"):
+        model = fit([[1.0, 2.0]], ["yes"])
     assert model.transduction_.tolist() == ["yes"]
     assert model.predict([[5.0, 5.0]]).tolist() == ["yes"]
     is_valid(model, [[5.0, 5.0]])
@@ -62,7 +63,8 @@ def test_one_row():
 
 def test_one_class(blobs):
     X, y, _ = blobs
-    model = fit(X, np.where(y == 0, 0, -1))
+    with pytest.warns(UserWarning, match="one class only"):
+        model = fit(X, np.where(y == 0, 0, -1))
     assert set(model.transduction_) == {0}
     np.testing.assert_array_equal(model.predict_proba(X), 1)
 

@@ -273,6 +273,8 @@ def test_score_counts_the_rows_with_labels(moons):
     X, y, truth = moons
     model = HiDeGL(40, random_state=0).fit(X, y)
     assert model.score(X, y) == 1
+    with pytest.raises(ValueError, match="y must hold at least one label"):
+        model.score(X, np.full(len(X), -1))
     assert model.score(X, truth) == np.mean(model.predict(X) == truth)
     weights = np.random.default_rng(0).random(len(X))
     wrong = np.where(np.arange(len(X)) < 300, (truth + 1) % 3, truth)

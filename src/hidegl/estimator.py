@@ -230,6 +230,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         predicted = self.predict(X)
         labels = Labels.read(y, len(predicted))
         known = labels.rows
+        if not labels.any:
+            raise ValueError("y must hold at least one label to compare with")
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))
 
@@ -342,6 +344,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
                 self.__dict__.pop(name, None)
             self._labels, self.classes_ = labels, labels.classes
             return self
+        if len(labels.classes) == 1:
+            warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
         rule = self._rule
         A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
         return self._label_rows(labels, A, rule.delta, column_scales(rule.spread @ A, shares))

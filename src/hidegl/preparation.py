@@ -89,7 +89,7 @@ def project(X: NDArray[Any], preparation: Preparation, dtype: np.dtype[Any]) -> 
 
 def project_sparse(X: Any, preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The same with the offset moved behind the product, so that a block with many columns stays sparse."""
-    if preparation.basis is None:
+    if preparation.basis is None or preparation.bounds is not None:
         return project(dense(X), preparation, dtype)
     basis = preparation.basis if preparation.scale is None else preparation.basis / preparation.scale[:, None]
     return X @ basis.astype(X.dtype) - (preparation.offset @ basis).astype(X.dtype)
