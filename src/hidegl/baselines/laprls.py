@@ -30,10 +30,10 @@ class LapRLS(InductiveBaseline):
 
     def __init__(
         self,
-        gamma_a: float = 1e-4,
-        gamma_i: float = 1.0,
+        gamma_a: float = 1e-5,
+        gamma_i: float = 1e3,
         *,
-        kernel_width: float = 1.0,
+        kernel_width: float = 0.3,
         max_exact: int = 3000,
         n_basis: int = 1000,
         n_neighbors: int = 10,
