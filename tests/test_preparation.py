@@ -62,6 +62,12 @@ def test_automatic_preprocess(shape, low, expected):
     assert (preparation.basis is None) == (shape[1] <= 100)
 
 
+def test_columns_in_units_of_their_own_are_standardised_however_many_there_are():
+    X = np.random.default_rng(0).uniform(0, 1, size=(50, 60))
+    X[:, 7] *= 1e4
+    assert prepared(X, "auto", "auto")[1].preprocess == "standardize"
+
+
 def test_automatic_components_explain_nine_tenths_of_the_variance():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 150)) * 0.9 ** np.arange(150)

@@ -71,7 +71,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         overlap, a small one gets its share by small scores in many rows, and so fewer labels than its share.
     preprocess : {"auto", "unit", "standardize"} or None, default="auto"
         Scale rows to length 1, or columns to unit variance, with outliers drawn in. "auto": columns, if there are at
-        most 30; rows, if there are more and no value is negative, or more than 100; otherwise nothing.
+        most 30 or one varies far more than the others; else rows, if no value is negative or there are more than 100
+        columns; else nothing.
     n_components : int, "auto" or None, default="auto"
         Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
         many as explain nine tenths of the variance, at most 200.

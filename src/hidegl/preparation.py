@@ -26,6 +26,9 @@ PREPROCESSES = ("unit", "standardize")
 FEW_COLUMNS = 30
 """Up to here, columns are taken as measurements in units of their own, and standardised."""
 
+OUTWEIGHS = 100
+"""A column that varies this many times as much as the median one has a unit of its own, and would decide alone."""
+
 MANY_COLUMNS = 100
 """From here on, signed columns are taken as an embedding, and distances gain from fewer, principal components."""
 
@@ -165,6 +168,7 @@ def learn_preparation(
         bounds = column_bounds(sample)
         sample = sample if bounds is None else np.clip(sample, *bounds)
     offset, spread = column_statistics(sample)
+    spread[spread == 0] = 1
     if preprocess == "standardize":
         scale, spread = spread, np.ones_like(spread)
         sample = sample @ sp.diags_array(1 / scale)
@@ -181,9 +185,13 @@ def learn_preparation(
 
 
 def automatic_preprocess(sample: Any) -> str | None:
-    """Few columns: standardise. Many non-negative ones (counts, pixels), or very many (embeddings): unit rows."""
+    """Few columns, or one that outweighs the others: standardise. Otherwise, if no value is negative (counts, pixels)
+    or there are very many columns (embeddings): unit rows.
+    """
     d = sample.shape[1]
-    if d <= FEW_COLUMNS:
+    _, spread = column_statistics(sample)
+    varying = spread[spread > 0]
+    if d <= FEW_COLUMNS or (len(varying) and varying.max() > OUTWEIGHS * np.median(varying)):
         return "standardize"
     return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
 
@@ -202,13 +210,13 @@ def column_bounds(sample: Any) -> NDArray[np.float64] | None:
 
 
 def column_statistics(sample: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean and the standard deviation of each column; 1 for the latter where it is constant up to rounding."""
+    """The mean and the standard deviation of each column; 0 for the latter where it is constant up to rounding."""
     if sp.issparse(sample):
         mean, variance = mean_variance_axis(sample, axis=0)
         spread = np.sqrt(variance)
     else:
         mean, spread = sample.mean(axis=0), sample.std(axis=0)
-    return mean, np.where(spread > 1e-10 * np.abs(mean), spread, 1.0)
+    return mean, np.where(spread > 1e-10 * np.abs(mean), spread, 0.0)
 
 
 def principal_components(sample: Any, n_components: int | str | None, seed: int) -> NDArray[np.float64] | None:
