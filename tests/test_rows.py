@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from engines import ShuffledRows
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels
+from hidegl.rows import kernels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
 
@@ -174,3 +175,15 @@ def test_frames_bring_their_column_names():
         assert list(model.feature_names_in_) == ["a", "b"]
         np.testing.assert_array_equal(model.transduction_, expected)
         np.testing.assert_array_equal(model.predict(frame), expected)
+
+
+def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
+    compile_function = kernels.numba.njit
+
+    def read_only(**options):
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_function(**options)
+
+    monkeypatch.setattr(kernels.numba, "njit", read_only)
+    assert kernels.compiled(lambda x: x + 1)(2) == 3
