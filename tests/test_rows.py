@@ -178,12 +178,16 @@ def test_frames_bring_their_column_names():
 
 
 def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
-    compile_function = kernels.numba.njit
+    njit = kernels.numba.njit
 
-    def read_only(**options):
-        if options.get("cache"):
+    def read_only(*function, cache=False, **options):
+        if cache:
             raise RuntimeError("cannot cache function: no locator available")
-        return compile_function(**options)
+        return njit(*function, **options)
 
     monkeypatch.setattr(kernels.numba, "njit", read_only)
-    assert kernels.compiled(lambda x: x + 1)(2) == 3
+    assert kernels.compiled(add_one)(2) == 3
+
+
+def add_one(x):
+    return x + 1
