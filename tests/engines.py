@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from hidegl.rows.base import Rows
+from hidegl.rows.local import add_up
 
 
 class ShuffledRows(Rows):
@@ -24,8 +27,7 @@ class ShuffledRows(Rows):
         return ShuffledRows(self._places, [function(block, *args) for block in self._blocks])
 
     def sum(self, function, *args):
-        parts = [function(block, *args) for block in self._blocks]
-        return tuple(map(sum, zip(*parts, strict=True)))
+        return reduce(add_up, [function(block, *args) for block in self._blocks])
 
     def persist(self):
         return self

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from engines import ShuffledRows
-from hidegl import HiDeGL
+from hidegl import HiDeGL, compiling
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.rows import kernels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
 
@@ -84,7 +83,7 @@ def test_assignments_are_a_sparse_matrix(seed, s):
     np.testing.assert_allclose(Z.mass(weights), dense.T @ weights)
     np.testing.assert_allclose(Z.product(A), dense @ A)
     np.testing.assert_allclose(Z.product(A[:, 0]), dense @ A[:, 0])
-    np.testing.assert_allclose(Z.gram(weights), dense.T @ np.diag(weights) @ dense)
+    np.testing.assert_allclose(Z.gram(weights).matrix(), dense.T @ np.diag(weights) @ dense)
     np.testing.assert_allclose(Z.transposed_product(weights[:, None]), dense.T @ weights[:, None])
     np.testing.assert_allclose(Assignments.concatenate([Z[:4], Z[4:]]).to_csr().toarray(), dense)
 
@@ -178,15 +177,15 @@ def test_frames_bring_their_column_names():
 
 
 def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
-    njit = kernels.numba.njit
+    njit = compiling.numba.njit
 
     def read_only(*function, cache=False, **options):
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
         return njit(*function, **options)
 
-    monkeypatch.setattr(kernels.numba, "njit", read_only)
-    assert kernels.compiled(add_one)(2) == 3
+    monkeypatch.setattr(compiling.numba, "njit", read_only)
+    assert compiling.compiled(add_one)(2) == 3
 
 
 def add_one(x):

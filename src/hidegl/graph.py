@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hidegl.linalg import Cholesky, Matrix, Vector, solve_spd
-from hidegl.rows.assignments import Assignments
+from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
 
 SMALLEST_STRENGTH = 1e-12
@@ -70,7 +70,8 @@ class ImplicitGraph:
     @classmethod
     def over(cls, Z: Rows, G: sp.csr_array, *, kind: str, alpha: float, eta: float) -> ImplicitGraph:
         """One pass over Z for B and the mass, which sends k×k."""
-        B, mass = Z.sum(gram_sums)
+        gram, mass = Z.sum(gram_sums)
+        B = gram.matrix()
         return cls(Z, B, mass, GRAPHS[kind](mass, G, B, alpha, eta))
 
     @cached_property
@@ -84,6 +85,6 @@ class ImplicitGraph:
         return self.M.solve(self.mass)
 
 
-def gram_sums(Z: Assignments) -> tuple[Matrix, Vector]:
+def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:
     """B = ZᵀZ and the mass Zᵀ1 of a block."""
     return Z.gram(np.ones(Z.shape[0])), Z.mass()

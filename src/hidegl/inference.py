@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hidegl.graph import ImplicitGraph
 from hidegl.linalg import Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
 from hidegl.priors import distributions
-from hidegl.rows.assignments import Assignments
+from hidegl.rows.assignments import Assignments, Gram
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class LGCRule:
         """One pass over Z for Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 over all rows, which sends k×k."""
         delta = 2 * graph.reach + lambda2
         gram, spread = graph.Z.sum(lgc_sums, delta)
-        return cls(graph, delta, gram, spread)
+        return cls(graph, delta, gram.matrix(), spread)
 
     def infer(self, given: GivenLabels) -> Matrix:
         gram_l, _ = lgc_sums(given.Z, self.delta)
-        return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l), given.ZtY)
+        return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), given.ZtY)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LGCRuleByCG(LGCRule):
         return 2 * solve_M(Z_u.T @ F_u + given.ZtY)
 
 
-def lgc_sums(Z: Assignments, delta: Vector) -> tuple[Matrix, Vector]:
+def lgc_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
     """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
     weights = 1 / Z.product(delta)
     return Z.gram(weights), Z.mass(weights)
@@ -118,7 +118,7 @@ class AGRRule:
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
         """One pass over Z for Zᵀ diag(W1) Z, which sends k×k."""
         (weighted,) = graph.Z.sum(degree_gram, graph.reach)
-        ZtLZ = weighted - graph.B @ graph.M.solve(graph.B)
+        ZtLZ = weighted.matrix() - graph.B @ graph.M.solve(graph.B)
         return cls(np.ones(len(graph.mass)), graph.mass, lambda2, ZtLZ + ZtLZ.T + lambda2 * graph.B)
 
     @cached_property
@@ -137,7 +137,7 @@ class AGRRuleByCG(AGRRule):
         return conjugate_gradients(self.system.__matmul__, self.lambda2 * given.ZtY)
 
 
-def degree_gram(Z: Assignments, reach: Vector) -> tuple[Matrix]:
+def degree_gram(Z: Assignments, reach: Vector) -> tuple[Gram]:
     """Zᵀ diag(W1) Z of a block."""
     return (Z.gram(Z.product(reach)),)
 

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
-from sklearn.metrics.pairwise import euclidean_distances
+from scipy.sparse.csgraph import connected_components
 
 from hidegl.linalg import Matrix
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
+from hidegl.tree import adjacency, edges, spanning_tree
 
 MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
 """n_points="auto": so many points, but at least so many rows for each."""
@@ -89,7 +89,7 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
     dimension too: in many dimensions the nearest points are about equally far away, in few they are not, and the same
     share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
     """
-    C = C[is_first_in_its_place(C)]
+    C = in_different_places(C)
     _, distances = nearest(rows.sample(SIGMA_ROWS, rng), C, min(SIGMA_POINTS, len(C)))
     gaps = distances - distances.min(axis=1, keepdims=True)
     if not gaps.any():  # one place, or all equally far: every σ gives the same answer
@@ -107,8 +107,10 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
     return float(np.exp(brentq(excess, low, high) if excess(low) < 0 else np.median(positive)))
 
 
-def is_first_in_its_place(C: Matrix) -> NDArray[np.bool_]:
-    """Which points have no earlier point in the same place, up to rounding."""
+def in_different_places(C: Matrix) -> Matrix:
+    """The points, one for each place up to rounding: those in one place are joined in the tree by edges of length 0."""
+    heads, tails = edges(spanning_tree(C))
     lengths = np.einsum("ij,ij->i", C, C)
-    same = euclidean_distances(C, squared=True) <= ROUNDING * (lengths[:, None] + lengths)
-    return ~np.triu(same, 1).any(axis=0)
+    same = np.sum((C[heads] - C[tails]) ** 2, axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])
+    _, place = connected_components(adjacency(heads[same], tails[same], len(C)), directed=False)
+    return C[np.unique(place, return_index=True)[1]]

@@ -96,7 +96,7 @@ class AGR(InductiveBaseline):
         graph = ImplicitGraph.over(Z, sp.csr_array((k, k)), kind="anchor", alpha=0.0, eta=0.0)
         Z_l = Z.take(labels.rows)
         ZtLZ = graph.B - graph.B @ graph.M.solve(graph.B)
-        system = Z_l.gram(np.ones(len(labels.rows))) + self.gamma * (ZtLZ + ZtLZ.T) / 2
+        system = Z_l.gram(np.ones(len(labels.rows))).matrix() + self.gamma * (ZtLZ + ZtLZ.T) / 2
         self.coef_ = PseudoInverse.of(system).solve(Z_l.transposed_product(labels.one_hot))
         self._scales = column_scales(graph.mass @ self.coef_, class_shares("balanced", labels))
         return Z.collect().product(self.coef_) * self._scales

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from hidegl.rows import kernels
 
+PRODUCT_NUMBERS = 1_000_000
+"""How many entries of X Cᵀ are computed at a time: few enough to stay in the cache until they are read."""
+
 
 @dataclass(frozen=True)
 class Assignments:
@@ -51,9 +54,9 @@ class Assignments:
         """ZᵀX (k, d)."""
         return kernels.transposed_product(self.columns, self.weights, X, self.n_points)
 
-    def gram(self, row_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gram(self, row_weights: NDArray[np.float64]) -> Gram:
         """Zᵀ diag(row_weights) Z (k, k)."""
-        return kernels.weighted_gram(self.columns, self.weights, row_weights, self.n_points)
+        return Gram(self.n_points, [(self.columns, self.weights, row_weights)])
 
     def product(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
         """Z A (b, c), or (b,) for a vector."""
@@ -80,6 +83,30 @@ class Assignments:
         return cls(columns, weights, blocks[0].n_points)
 
 
+@dataclass
+class Gram:
+    """Zᵀ diag(w) Z as a sum over blocks. A block waits as its few entries, so that one k×k matrix serves them all."""
+
+    n_points: int
+    waiting: list[tuple[Any, ...]]
+    total: NDArray[np.float64] | None = None
+
+    def __iadd__(self, other: Self) -> Self:
+        self.waiting += other.waiting
+        if other.total is None:
+            self.matrix()
+        else:
+            self.total = self.matrix() + other.total
+        return self
+
+    def matrix(self) -> NDArray[np.float64]:
+        if self.total is None:
+            self.total = np.zeros((self.n_points, self.n_points))
+        while self.waiting:
+            kernels.add_gram(self.total, *self.waiting.pop())
+        return self.total
+
+
 def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The s nearest points of each row and the squared distances to them: one product X Cᵀ, then O(bk + bsd).
 
@@ -91,10 +118,12 @@ def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32]
     if s >= k:
         columns = np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
     else:
-        scores = X @ C.T
-        scores *= -2
-        scores += np.einsum("kd,kd->k", C, C)
-        columns = kernels.smallest(scores, s)
+        half_norms = np.einsum("kd,kd->k", C, C) / 2
+        columns = np.empty((len(X), s), dtype=np.int32)
+        rows = max(1, PRODUCT_NUMBERS // k)
+        for start in range(0, len(X), rows):
+            part = slice(start, start + rows)
+            columns[part] = kernels.nearest_columns(X[part] @ C.T, half_norms, s)
     return columns, kernels.squared_distances(X, C, columns)
 
 

@@ -1,45 +1,43 @@
 """The compiled loops of the CPU engine, over blocks of rows.
 
 A block of assignments is a pair of (b, s) arrays: for each of b rows, the numbers of the s points it is assigned to
-and their weights. Each loop releases the GIL, so that blocks run side by side in threads. Sums over rows are float64.
+and their weights. Sums over rows are float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile once and keep the result on disk; where no folder can be written, compile again in each process."""
-    compile_with: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "reassoc"}}
-    try:
-        return numba.njit(cache=True, **compile_with)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return numba.njit(**compile_with)(function)
+from hidegl.compiling import compiled
 
 
 @compiled
-def smallest(scores, s):
-    """The columns of the s smallest entries of each row, in no particular order. O(bk), few writes."""
-    b, k = scores.shape
+def nearest_columns(products, half_norms, s):
+    """The numbers of the s nearest points of each row, nearest first, from X Cᵀ and ‖c‖²/2. O(bk).
+
+    ‖x−c‖²/2 is ‖c‖²/2 − xc up to what the row adds to all of them. A sorted list of s and one comparison for each
+    point: most points fail it, so the branch is foreseen.
+    """
+    b, k = products.shape
     columns = np.empty((b, s), np.int32)
-    values = np.empty(s, scores.dtype)
+    values = np.empty(s, products.dtype)
+    infinity = products.dtype.type(np.inf)
     for i in range(b):
         for t in range(s):
+            values[t] = infinity
             columns[i, t] = t
-            values[t] = scores[i, t]
-        worst = values.argmax()
-        limit = values[worst]
-        for j in range(s, k):
-            if scores[i, j] < limit:
-                values[worst] = scores[i, j]
-                columns[i, worst] = j
-                worst = values.argmax()
-                limit = values[worst]
+        limit = infinity
+        for j in range(k):
+            value = half_norms[j] - products[i, j]
+            if value < limit:
+                t = s - 1
+                while t > 0 and values[t - 1] > value:
+                    values[t] = values[t - 1]
+                    columns[i, t] = columns[i, t - 1]
+                    t -= 1
+                values[t] = value
+                columns[i, t] = j
+                limit = values[s - 1]
     return columns
 
 
@@ -77,17 +75,15 @@ def transposed_product(columns, weights, X, k):
 
 
 @compiled
-def weighted_gram(columns, weights, row_weights, k):
-    """Zᵀ diag(row_weights) Z (k, k)."""
+def add_gram(total, columns, weights, row_weights):
+    """total += Zᵀ diag(row_weights) Z (k, k)."""
     b, s = columns.shape
-    out = np.zeros((k, k))
     for i in range(b):
         for t in range(s):
             w = row_weights[i] * weights[i, t]
             if w > 0:
                 for u in range(s):
-                    out[columns[i, t], columns[i, u]] += w * weights[i, u]
-    return out
+                    total[columns[i, t], columns[i, u]] += w * weights[i, u]
 
 
 @compiled

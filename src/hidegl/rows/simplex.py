@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidegl.rows.kernels import compiled
+from hidegl.compiling import compiled
 
 
 @compiled
