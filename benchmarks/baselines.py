@@ -48,8 +48,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LapRLS": {"gamma_a": (1e-5,), "gamma_i": (1e2, 1e4, 1e6), "kernel_width": (0.1, 0.3)},
     "SQ-Loss-I": {"n_neighbors": (5, 10), "mu": (1e-3, 1e-2, 0.1), "nu": (1e-3,)},
     "MP": {"n_neighbors": (5, 10), "mu": (0.1, 1.0), "nu": (1e-2,), "tol": (0.1, 1e-3)},
-    "TVRF(1)": {"n_neighbors": (10,), "force": (0.1, 1.0)},
-    "TVRF(2)": {"n_neighbors": (10,), "force": (0.1, 1.0)},
+    "TVRF(1)": {"n_neighbors": (10,), "force": (0.1, 1.0, 10.0)},
+    "TVRF(2)": {"n_neighbors": (10,), "force": (0.1, 1.0, 10.0)},
 }
 """What is tuned, and over which values. Everything else is at its default."""
 
@@ -57,8 +57,8 @@ SMALLER_GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LGC": {"n_neighbors": (10,), "mu": (0.01, 0.1, 1.0)},
     "AGR(Gauss)": {"n_anchors": (500, 1500), "n_nearest": (3,), "gamma": (0.01, 1.0)},
     "AGR(LAE)": {"n_anchors": (500, 1500), "n_nearest": (3,), "gamma": (0.01, 1.0)},
-    "TVRF(1)": {"n_neighbors": (10,), "force": (1.0,)},
-    "TVRF(2)": {"n_neighbors": (10,), "force": (1.0,)},
+    "TVRF(1)": {"n_neighbors": (10,), "force": (1.0, 10.0)},
+    "TVRF(2)": {"n_neighbors": (10,), "force": (1.0, 10.0)},
 }
 """The same for MNIST, where a fit takes seconds to half a minute."""
 

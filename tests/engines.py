@@ -32,6 +32,14 @@ class ShuffledRows(Rows):
     def persist(self):
         return self
 
+    is_kept = True
+
+    def select(self, indices):
+        return ShuffledRows.of(self.take(indices), n_blocks=2, seed=0)
+
+    def blocks(self):
+        yield self.collect()
+
     def take(self, indices):
         return self.collect()[indices]
 

@@ -3,5 +3,6 @@
 from hidegl._version import __version__
 from hidegl.estimator import HiDeGL
 from hidegl.persistence import load
+from hidegl.reading import read_rows
 
-__all__ = ["HiDeGL", "__version__", "load"]
+__all__ = ["HiDeGL", "__version__", "load", "read_rows"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +16,18 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.graph import GRAPHS, ImplicitGraph
-from hidegl.inference import RULES, GivenLabels, Rule, label_distributions
+from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
+from hidegl.inference import RULES, GivenLabels, Rule, best_classes, label_distributions
 from hidegl.labels import Labels
+from hidegl.learning import Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
+from hidegl.memory import check_memory
 from hidegl.persistence import SavedModel, State
-from hidegl.points import STARTS, HighDensePoints, assignments, learn_points, mass_sums
-from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare, read_numbers
+from hidegl.points import STARTS, HighDensePoints, assignments
+from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, column_scales
-from hidegl.progress import Progress
+from hidegl.progress import Callback, Progress
+from hidegl.reading import rows_of
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
@@ -32,9 +38,12 @@ from hidegl.settings import (
     check_name,
     check_number,
     check_points,
+    in_different_places,
     is_auto,
+    is_whole,
 )
 from hidegl.tree import adjacency, edges
+from hidegl.writing import write_labels
 
 
 class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -48,6 +57,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     ----------
     n_points : int or "auto", default="auto"
         The number of high-dense points, k. More are slower and mostly better. "auto": one for 4 rows, at most 1,500.
+        Where many rows are equal there are fewer: each point starts in a place of its own.
     sigma : float or "auto", default="auto"
         The width of the assignments, in squared distance after preprocessing. "auto": such that a row is shared by
         about two points, which follows the scale and the dimension of the data.
@@ -80,12 +90,20 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         The number of points that a row is assigned to; None for all of them, as in the paper, which takes n×k memory.
     start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
         Where the points start: a few steps of k-means, rows at random, or given places.
+    learning_rows : int, "auto" or None, default="auto"
+        How many rows, drawn at random, the points are learned on; all rows are labelled. "auto": 256 a point. The
+        learning begins on fewer. None: on all rows from the first iteration, as in the paper.
     max_iter : int, default=100
         The most iterations of the learning of points.
     tol : float, default=1e-3
         The learning stops when an iteration gains less than this, in units of sigma a row.
     random_state : int, RandomState instance or None, default=None
         The seed of the start. The same seed gives the same labels, whatever the number of threads.
+    checkpoint : str or path, default=None
+        A file to which the points are written after each iteration. If it is there when `fit` begins, the learning
+        goes on from it and ends as if it had not been interrupted. It is removed when the fit is done.
+    callback : callable, default=None
+        Called after each iteration with a `hidegl.progress.Iteration`.
     verbose : bool, default=False
         Show progress, if standard error is a terminal.
 
@@ -148,9 +166,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         n_components: int | str | None = "auto",
         n_nearest: int | None = 8,
         start: str | ArrayLike = "kmeans",
+        learning_rows: int | str | None = "auto",
         max_iter: int = 100,
         tol: float = 1e-3,
         random_state: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        callback: Callback | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_points = n_points
@@ -167,9 +188,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.n_nearest = n_nearest
         self.start = start
+        self.learning_rows = learning_rows
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.callback = callback
         self.verbose = verbose
 
     # Learning
@@ -179,7 +203,9 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        X : array, sparse matrix or data frame of shape (n_rows, n_features), or rows on disk
+            On disk: the path of a .npy or Parquet file, a numpy memmap, an HDF5 or Zarr array, or what
+            `hidegl.read_rows` gives. They are read a block at a time, and memory does not grow with them.
         y : array of shape (n_rows,), default=None
             Labels. For numbers −1 means unlabelled; None, NaN and pandas' NA mean it for numbers and strings. With no
             label at all, everything but the labels is learned, and `relabel` takes them later. (A y of −1 and 1 alone
@@ -187,21 +213,17 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         self.__dict__.pop("_labels", None)  # not fitted, until all is done
-        rows = self._rows(X, reset=True)
+        rows = rows_of(self, X, reset=True)
         labels = Labels.read(y, rows.n_rows)
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-
-        self._preparation = learn_preparation(rows, preprocess=self.preprocess, n_components=self.n_components, rng=rng)
-        rows = rows.map(prepare, self._preparation).persist()
-        start = self._starting_points(rows, rng)
-        sigma = automatic_sigma(rows, start, rng) if is_auto(self.sigma) else float(self.sigma)
-        n_nearest = min(self.n_nearest or len(start), len(start))
-
-        points = self._learn_points(rows, start, sigma, n_nearest)
-        self._Z = rows.map(assignments, points.C, sigma, n_nearest).persist()
-        self._keep(points, sigma, n_nearest)
-        return self._label(labels)
+        checkpoint = Checkpoint(self.checkpoint)
+        with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
+            self._learn(rows, checkpoint, progress)
+            progress.passing("labelling", rows.n_rows)
+            self._label(labels)
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {len(self._C):,} points")
+        checkpoint.remove()
+        return self
 
     def relabel(self, y: ArrayLike | None) -> Self:
         """Label the rows of the fit from other labels. Points and tree stay: only a k×k system is solved.
@@ -217,14 +239,28 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X, which may be new."""
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        Z = self._assign(X)
+        return self.classes_[Z.map(best_classes, *self._scoring).collect()]
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row of X, which may be new."""
         Z = self._assign(X)
-        self._require_labels()
-        return Z.map(label_distributions, self.coef_, self._delta, self._scales).collect()
+        return Z.map(label_distributions, *self._scoring).collect()
+
+    def write_labels(self, path: str | os.PathLike[str], X: Any = None) -> None:
+        """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
+
+        Parameters
+        ----------
+        path : str or path
+            Its ending says what is written: .csv, .parquet, or .npy (a structured array).
+        X : array, data frame or rows on disk, default=None
+            None: the rows of the fit.
+        """
+        check_is_fitted(self)
+        Z = self._Z if X is None else self._assign(X)
+        given = self._labels.codes if X is None else np.full(Z.n_rows, -1)
+        write_labels(path, Z.map(label_distributions, *self._scoring).blocks(), given, self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows with the right label, among those that have a label in y."""
@@ -239,6 +275,14 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points (n_rows, n_points), sparse; rows sum to 1."""
         return self._assign(X).collect().to_csr()
+
+    @property
+    def transduction_(self) -> NDArray[Any]:
+        return self.classes_[self._once("transduction", self._transduce)]
+
+    @property
+    def label_distributions_(self) -> Matrix:
+        return self._once("distributions", self._distribute)
 
     @property
     def assignments_(self) -> sp.csr_array:
@@ -267,44 +311,45 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             check_count("n_nearest", self.n_nearest, 1)
         if isinstance(self.start, str):
             check_name("start", self.start, STARTS)
+        if self.learning_rows is not None and not is_auto(self.learning_rows):
+            check_count("learning_rows", self.learning_rows, 1)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be a function of one argument, got {self.callback!r}")
         check_count("max_iter", self.max_iter, 0)
         check_number("tol", self.tol, "[0, inf)")
 
-    def _rows(self, X: Any, *, reset: bool) -> Rows:
-        """Where the rows of X live. Rows of another engine come as they are."""
-        if isinstance(X, Rows):
-            n_features = X.take(np.arange(1)).shape[1]
-            if reset:
-                self.n_features_in_ = n_features
-                self.__dict__.pop("feature_names_in_", None)
-            if n_features != self.n_features_in_:
-                raise ValueError(f"X must have the {self.n_features_in_} columns of the fit, got {n_features}")
-            return X
-        return LocalRows(read_numbers(self, X, reset=reset))
-
-    def _starting_points(self, rows: Rows, rng: np.random.Generator) -> Matrix:
-        if isinstance(self.start, str):
-            n_points = automatic_n_points(rows.n_rows) if is_auto(self.n_points) else int(self.n_points)
-            check_count("n_points", n_points, 1, rows.n_rows, why="there is no more than one point for each row")
-            return STARTS[self.start](rows, n_points, rng)
-        start = check_points("start", self.start, self.n_features_in_)
-        if not is_auto(self.n_points) and len(start) != self.n_points:
-            raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
-        check_count("the number of rows of start", len(start), 1, rows.n_rows)
-        return prepare(start, self._preparation).astype(np.float64)
-
-    def _learn_points(self, rows: Rows, start: Matrix, sigma: float, n_nearest: int) -> HighDensePoints:
-        with Progress(verbose=self.verbose) as progress:
-            points = learn_points(
-                rows,
-                start,
-                sigma=sigma,
-                lambda1=self.lambda1,
-                n_nearest=n_nearest,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=progress.iteration,
+    def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> None:
+        """Algorithm 1, lines 1–7: from the rows to points and tree, and to the sums over Z that the graph needs."""
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        found = checkpoint.open(rows, self._learning_parameters(), seed if is_whole(self.random_state) else None)
+        resumed = None
+        if found is None:
+            rng = np.random.default_rng(seed)
+            self._preparation = learn_preparation(
+                rows, preprocess=self.preprocess, n_components=self.n_components, rng=rng
             )
+        else:
+            seed, self._preparation, resumed = found
+        checkpoint.describe(seed, self._preparation)
+
+        k = self._number_of_points(rows.n_rows)
+        n_nearest = min(self.n_nearest or k, k)
+        progress.passing("preparing", rows.n_rows)
+        rows = rows.map(prepare, self._preparation).persist()
+        check_memory(rows, k, n_nearest)
+        stages = learning_stages(rows.n_rows, k, self.learning_rows, self.max_iter)
+        points, sigma = learn_in_stages(
+            rows,
+            stages,
+            partial(self._begin, k, np.random.default_rng([seed, len(stages)])),
+            seed=seed,
+            resumed=resumed,
+            progress=progress,
+            keep=checkpoint.keep,
+            lambda1=self.lambda1,
+            n_nearest=n_nearest,
+            tol=self.tol,
+        )
         if not points.converged and self.max_iter > 0:
             warnings.warn(
                 f"the points did not settle within max_iter={self.max_iter} iterations: the last one gained "
@@ -312,17 +357,47 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return points
+        progress.passing("assigning", rows.n_rows)
+        n_nearest = min(n_nearest, len(points.C))
+        self._assigned: Rows | None = rows.map(assignments, points.C, sigma, n_nearest).persist()
+        self._keep(points, sigma, n_nearest, stages[-1].n_rows)
 
-    def _keep(self, points: HighDensePoints, sigma: float, n_nearest: int) -> None:
+    def _learning_parameters(self) -> dict[str, Any]:
+        """Those that the points depend on."""
+        names = "n_points sigma lambda1 preprocess n_components n_nearest start learning_rows max_iter tol"
+        return {name: getattr(self, name) for name in names.split()}
+
+    def _number_of_points(self, n_rows: int) -> int:
+        if isinstance(self.start, str):
+            k = automatic_n_points(n_rows) if is_auto(self.n_points) else int(self.n_points)
+            check_count("n_points", k, 1, n_rows, why="there is no more than one point for each row")
+            return k
+        start = check_points("start", self.start, self.n_features_in_)
+        if not is_auto(self.n_points) and len(start) != self.n_points:
+            raise ValueError(f"start must have n_points={self.n_points} rows, got {len(start)}")
+        check_count("the number of rows of start", len(start), 1, n_rows)
+        return len(start)
+
+    def _begin(self, k: int, rng: np.random.Generator, rows: Rows) -> Step:
+        """Where the points start, and how wide the assignments are."""
+        if isinstance(self.start, str):
+            C = in_different_places(STARTS[self.start](rows, k, rng))
+        else:
+            C = prepare(np.asarray(self.start, dtype=np.float64), self._preparation).astype(np.float64)
+        sigma = automatic_sigma(rows, C, rng) if is_auto(self.sigma) else float(self.sigma)
+        return Step(sigma, 0, C)
+
+    def _keep(self, points: HighDensePoints, sigma: float, n_nearest: int, learning_rows: int) -> None:
         self._rule_cache: tuple[Any, Rule] | None = None
         self._C, self.tree_ = points.C, points.G
-        (self.mass_,) = self._Z.sum(mass_sums)
+        self._B: Matrix | None
+        self._B, self.mass_ = point_sums(self._Z)
         self.objective_, self.n_iter_, self.converged_ = points.objective, points.n_iter, points.converged
         self.settings_ = {
             "n_points": len(points.C),
             "sigma": sigma,
             "n_nearest": n_nearest,
+            "learning_rows": learning_rows,
             "preprocess": self._preparation.preprocess,
             "n_components": points.C.shape[1],
             "dtype": self._preparation.dtype,
@@ -333,90 +408,105 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         """What is free of labels: built when first needed, and again when a parameter that it depends on changes."""
         key = (self.graph, self.alpha, self.eta, self.rule, self.solver, self.lambda2)
         if self._rule_cache is None or self._rule_cache[0] != key:
-            graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta)
+            if self._B is None:
+                self._B, _ = point_sums(self._Z)
+            sums = self._B, self.mass_
+            graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta, sums=sums)
             self._rule_cache = key, RULES[self.rule][self.solver](graph, self.lambda2)
         return self._rule_cache[1]
 
     def _label(self, labels: Labels) -> Self:
         """Algorithm 1, lines 9–10: from the labels to A, and from A to a label for every row."""
         shares = class_shares(self.class_prior, labels)
-        if not labels.any:
-            for name in ("coef_", "transduction_", "label_distributions_"):
-                self.__dict__.pop(name, None)
-            self._labels, self.classes_ = labels, labels.classes
-            return self
-        if len(labels.classes) == 1:
-            warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
-        rule = self._rule
-        A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
-        return self._label_rows(labels, A, rule.delta, column_scales(rule.spread @ A, shares))
-
-    def _label_rows(self, labels: Labels, A: Matrix, delta: Vector, scales: Vector) -> Self:
-        P = self._Z.map(label_distributions, A, delta, scales).collect()
-        P[labels.rows] = labels.one_hot
-        self.coef_, self._delta, self._scales = A, delta, scales
-        self.label_distributions_ = P
+        self._kept: dict[str, Any] = {}
+        if labels.any:
+            if len(labels.classes) == 1:
+                warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
+            rule = self._rule
+            A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
+            self.coef_, self._delta, self._scales = A, rule.delta, column_scales(rule.spread @ A, shares)
+        else:
+            self.__dict__.pop("coef_", None)
         self._labels, self.classes_ = labels, labels.classes
-        self.transduction_ = labels.classes[P.argmax(axis=1)]
         return self
+
+    @property
+    def _scoring(self) -> tuple[Matrix, Vector, Vector]:
+        """What a row of Z is scored with: A, δ, and the scales of the classes."""
+        if not self._labels.any:
+            raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
+        return self.coef_, self._delta, self._scales
+
+    def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """What takes a pass over all rows is computed when it is asked for, and kept until the labels change."""
+        if not (hasattr(self, "_labels") and self._labels.any):
+            raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
+
+    def _transduce(self) -> NDArray[Any]:
+        codes = self._Z.map(best_classes, *self._scoring).collect()
+        codes[self._labels.rows] = self._labels.codes[self._labels.rows]
+        return codes
+
+    def _distribute(self) -> Matrix:
+        P = self._Z.map(label_distributions, *self._scoring).collect()
+        P[self._labels.rows] = self._labels.one_hot
+        return P
+
+    @property
+    def _Z(self) -> Rows:
+        """The assignments, unless this model was loaded and they were too large to be saved."""
+        if self._assigned is None:
+            raise NotFittedError("the rows of the fit were too many to be saved with the model: call predict on them")
+        return self._assigned
 
     def _assign(self, X: Any) -> Rows:
         check_is_fitted(self)
-        rows = self._rows(X, reset=False).map(prepare, self._preparation)
+        rows = rows_of(self, X, reset=False).map(prepare, self._preparation)
         return rows.map(assignments, self._C, self.settings_["sigma"], self.settings_["n_nearest"])
 
+    # Files
+
     def _state(self) -> State:
-        preparation, Z = self._preparation, self._Z.collect()
         values = {"settings": self.settings_, "n_iter": self.n_iter_, "converged": self.converged_}
-        heads, tails = edges(self.tree_)
         arrays = {
             "C": self._C,
-            "tree": np.array([heads, tails]),
+            "tree": np.array(edges(self.tree_)),
             "objective": self.objective_,
-            "offset": preparation.offset,
-            "bounds": preparation.bounds,
-            "scale": preparation.scale,
-            "basis": preparation.basis,
-            "columns": Z.columns,
-            "weights": Z.weights,
             "mass": self.mass_,
             "classes": self.classes_,
             "codes": self._labels.codes,
-            "feature_names": getattr(self, "feature_names_in_", None),
+            **self._preparation.arrays,
         }
+        if self._assigned is not None and self._assigned.is_kept:
+            Z = self._assigned.collect()
+            arrays |= {"columns": Z.columns, "weights": Z.weights}
         if self._labels.any:
             arrays |= {"coef": self.coef_, "delta": self._delta, "scales": self._scales}
-        if arrays["feature_names"] is not None:
-            arrays["feature_names"] = arrays["feature_names"].astype(str)
-        return values, {name: array for name, array in arrays.items() if array is not None}
+        if hasattr(self, "feature_names_in_"):
+            arrays["feature_names"] = self.feature_names_in_.astype(str)
+        return values, arrays
 
     def _set_state(self, state: State) -> None:
         values, arrays = state
         self._C, self.mass_, self.objective_ = arrays["C"], arrays["mass"], arrays["objective"]
         self.settings_, self.n_iter_, self.converged_ = values["settings"], values["n_iter"], values["converged"]
-        self._preparation = Preparation(
-            self.settings_["preprocess"],
-            self.settings_["dtype"],
-            arrays["offset"],
-            arrays.get("bounds"),
-            arrays.get("scale"),
-            arrays.get("basis"),
-        )
+        self._preparation = Preparation.of(self.settings_["preprocess"], self.settings_["dtype"], arrays)
         self.n_features_in_ = len(arrays["offset"])
         if "feature_names" in arrays:
             self.feature_names_in_ = arrays["feature_names"].astype(object)
         self.tree_ = adjacency(arrays["tree"][0], arrays["tree"][1], len(self._C))
-        self._rule_cache = None
-        self._Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)).checked())
-        labels = Labels(arrays["classes"], arrays["codes"]).checked(self._Z.n_rows)
-        self._labels, self.classes_ = labels, labels.classes
+        self._rule_cache, self._B, self._assigned, self._kept = None, None, None, {}
+        if "columns" in arrays:
+            self._assigned = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)).checked())
+        n_rows = len(arrays["codes"]) if self._assigned is None else self._assigned.n_rows
+        labels = Labels(arrays["classes"], arrays["codes"]).checked(n_rows)
         if labels.any:
-            A = arrays["coef"].reshape(len(self._C), len(labels.classes))
-            self._label_rows(labels, A, arrays["delta"].reshape(len(self._C)), arrays["scales"])
-
-    def _require_labels(self) -> None:
-        if not self._labels.any:
-            raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
+            self.coef_ = arrays["coef"].reshape(len(self._C), len(labels.classes))
+            self._delta, self._scales = arrays["delta"].reshape(len(self._C)), arrays["scales"]
+        self._labels, self.classes_ = labels, labels.classes
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labels")

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from hidegl.linalg import Cholesky, Matrix, Vector, solve_spd
 from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
+from hidegl.tree import edges
 
 SMALLEST_STRENGTH = 1e-12
 """A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""
@@ -28,8 +29,11 @@ SMALLEST_STRENGTH = 1e-12
 
 def accurate(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
     """M⁻¹ = E(I − P̃), diagonally dominant for α < 1."""
-    strength = point_strength(mass, G, eta)
-    return np.diag(strength) - alpha * eta * G.toarray() - alpha**2 * B
+    M_inv = -(alpha**2) * B
+    M_inv[np.diag_indices_from(M_inv)] += point_strength(mass, G, eta)
+    M_inv[edges(G)] -= alpha * eta
+    M_inv[edges(G)[::-1]] -= alpha * eta
+    return M_inv
 
 
 def approx(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
@@ -68,10 +72,18 @@ class ImplicitGraph:
     M_inv: Matrix
 
     @classmethod
-    def over(cls, Z: Rows, G: sp.csr_array, *, kind: str, alpha: float, eta: float) -> ImplicitGraph:
-        """One pass over Z for B and the mass, which sends k×k."""
-        gram, mass = Z.sum(gram_sums)
-        B = gram.matrix()
+    def over(
+        cls,
+        Z: Rows,
+        G: sp.csr_array,
+        *,
+        kind: str,
+        alpha: float,
+        eta: float,
+        sums: tuple[Matrix, Vector] | None = None,
+    ) -> ImplicitGraph:
+        """B and the mass are `sums`, or take one pass over Z, which sends k×k."""
+        B, mass = sums or point_sums(Z)
         return cls(Z, B, mass, GRAPHS[kind](mass, G, B, alpha, eta))
 
     @cached_property
@@ -82,7 +94,13 @@ class ImplicitGraph:
     @cached_property
     def reach(self) -> Vector:
         """M Ξ 1 (k,): the degree of a row is its z times this."""
-        return self.M.solve(self.mass)
+        return Cholesky.of(self.M_inv).solve(self.mass)
+
+
+def point_sums(Z: Rows) -> tuple[Matrix, Vector]:
+    """B = ZᵀZ and the mass Zᵀ1."""
+    gram, mass = Z.sum(gram_sums)
+    return gram.matrix(), mass
 
 
 def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:

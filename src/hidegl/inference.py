@@ -63,6 +63,11 @@ def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector
     return distributions(scores(Z, A, delta), scales)
 
 
+def best_classes(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> NDArray[np.intp]:
+    """The number of the most probable class of each row of a block."""
+    return label_distributions(Z, A, delta, scales).argmax(axis=1)
+
+
 @dataclass(frozen=True)
 class LGCRule:
     """The LGC-based approach, by the k×k direct solve."""
@@ -81,7 +86,11 @@ class LGCRule:
 
     def infer(self, given: GivenLabels) -> Matrix:
         gram_l, _ = lgc_sums(given.Z, self.delta)
-        return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), given.ZtY)
+        system = gram_l.matrix()  # becomes M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u in its place: k×k may be large
+        system -= self.gram
+        system *= 2
+        system += self.graph.M_inv
+        return 2 * solve_spd(system, given.ZtY)
 
 
 @dataclass(frozen=True)

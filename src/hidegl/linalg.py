@@ -25,8 +25,9 @@ class Cholesky:
     factor: tuple[Matrix, bool]
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Cholesky:
-        return cls(scipy.linalg.cho_factor(matrix, lower=True, check_finite=False))
+    def of(cls, matrix: Matrix, *, overwrite: bool = False) -> Cholesky:
+        """With `overwrite`, the matrix's own memory takes the factor (LAPACK wants columns, so its transpose)."""
+        return cls(scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False))
 
     def solve(self, right: Matrix) -> Matrix:
         return scipy.linalg.cho_solve(self.factor, right, check_finite=False)
@@ -54,7 +55,8 @@ class PseudoInverse:
 
 
 def solve_spd(matrix: Matrix, right: Matrix) -> Matrix:
-    return Cholesky.of(matrix).solve(right)
+    """Solve with a positive definite matrix that is not needed afterwards."""
+    return Cholesky.of(matrix, overwrite=True).solve(right)
 
 
 def solve_tree(matrix: sp.sparray, right: Matrix) -> Matrix:

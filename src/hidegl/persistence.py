@@ -63,8 +63,10 @@ class SavedModel(ABC):
         values, arrays = self._state()
         parameters: dict[str, Any] = {}
         for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
-            if isinstance(value, np.random.RandomState):
+            if isinstance(value, np.random.RandomState) or callable(value):
                 parameters[name] = None
+            elif isinstance(value, os.PathLike):
+                parameters[name] = os.fspath(value)
             elif isinstance(value, PLAIN):
                 parameters[name] = value
             else:

@@ -9,7 +9,7 @@ entry a row and σ → 0, it is k-means, which is how the points start: one pass
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,14 +80,16 @@ def learn_points(
     n_nearest: int,
     max_iter: int,
     tol: float,
-    report: Callable[[int, float, float], None] | None = None,
+    history: Sequence[float] = (),
+    report: Callable[[HighDensePoints], None] | None = None,
 ) -> HighDensePoints:
     """Algorithm 1, lines 2–7, from the points C. One pass over the rows an iteration, O(nkd), which sends k×d.
 
     Stops when the objective gains less than `tol` times σ a row. The tree returned is that of the points returned,
-    where Algorithm 1 leaves it one step behind.
+    where Algorithm 1 leaves it one step behind. `history` holds the objectives of the iterations before C, when the
+    learning goes on from a checkpoint; `report` sees what was learned after each iteration.
     """
-    history: list[float] = []
+    history = list(history)
     learned, change = None, np.inf
     while True:
         G = spanning_tree(C)
@@ -95,14 +97,14 @@ def learn_points(
         value = objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1)
         if not np.isfinite(value):
             raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
-        if learned is not None:
+        if history:
             change = (value - history[-1]) / (sigma * rows.n_rows)
-            if change < 0:  # the gain is below rounding: the points before were as good
+            if change < 0 and learned is not None:  # the gain is below rounding: the points before were as good
                 return replace(learned, converged=True, change=0.0)
         history.append(value)
         learned = HighDensePoints(C, G, np.array(history), len(history) - 1, change <= tol, change)
         if report is not None:
-            report(learned.n_iter, value, change)
+            report(learned)
         if learned.converged or learned.n_iter == max_iter:
             return learned
         C = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
@@ -130,8 +132,3 @@ def objective(log_likelihood: float, C: Matrix, G: sp.csr_array, *, sigma: float
 def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:
     """The E-step on a block of rows, Z alone."""
     return assign(X, C, sigma, n_nearest)[0]
-
-
-def mass_sums(Z: Assignments) -> tuple[Vector]:
-    """Zᵀ1 of a block: how many rows each point has."""
-    return (Z.mass(),)

@@ -7,8 +7,9 @@ Only distances matter afterwards, so the offset changes nothing but keeps float3
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import validate_data
 
 from hidegl.rows.base import Rows
 from hidegl.settings import check_count, check_name, is_auto
@@ -61,6 +61,17 @@ class Preparation:
     bounds: NDArray[np.float64] | None = None
     scale: NDArray[np.float64] | None = None
     basis: NDArray[np.float64] | None = None
+
+    @property
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Its arrays by name, for a file; `of` reads them."""
+        named = {"offset": self.offset, "bounds": self.bounds, "scale": self.scale, "basis": self.basis}
+        return {name: array for name, array in named.items() if array is not None}
+
+    @classmethod
+    def of(cls, preprocess: str | None, dtype: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        optional = (arrays.get(name) for name in ("bounds", "scale", "basis"))
+        return cls(preprocess, dtype, arrays["offset"], *optional)
 
     def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points in the user's columns (of rows with unit length, for "unit")."""
@@ -115,31 +126,6 @@ def unit_rows(X: Any) -> Any:
     X = X / np.where(peaks > 0, peaks, 1)
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
     return X / np.where(lengths > 0, lengths, 1)
-
-
-def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as an array or CSR matrix of numbers, checked as scikit-learn does; columns of text are named."""
-    try:
-        X_read = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        return X_read.astype(np.float64) if X_read.dtype.kind == "O" else X_read
-    except (TypeError, ValueError) as error:
-        text = [name for name in getattr(X, "columns", ()) if not is_numeric(X[name])]
-        if not text:
-            raise
-        names = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
-        raise ValueError(
-            f"X must hold numbers, but these columns do not: {names}; leave them out or encode them"
-        ) from error
-
-
-def is_numeric(column: Any) -> bool:
-    values = np.asarray(column)
-    if values.dtype.kind == "O":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            return False
-    return values.dtype.kind in "biuf"
 
 
 def check_preparation(preprocess: Any, n_components: Any) -> None:

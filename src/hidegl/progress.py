@@ -1,34 +1,133 @@
-"""One line of progress for a person at a terminal, log records for everybody else."""
+"""How a fit goes: one line for a person at a terminal, a callback for programs, log records for everybody else."""
 
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Self
 
 logger = logging.getLogger("hidegl")
 
+REDRAW_SECONDS = 0.1
+"""How often the line is drawn at most."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a callback is told after each iteration of the learning of points."""
+
+    stage: int
+    """Which of `n_stages` this is: the points are learned on a few rows first, and on more later."""
+
+    n_stages: int
+    n_iter: int
+    """Iterations of this stage so far."""
+
+    n_rows: int
+    """Rows that an iteration of this stage reads."""
+
+    objective: float
+    change: float
+    """What the last iteration gained, in units of sigma a row."""
+
+    seconds: float
+    """Since the fit began."""
+
+
+Callback = Callable[[Iteration], None]
+
 
 class Progress:
-    """Tells how the learning goes: on one line of the terminal when `verbose`, and always to the "hidegl" logger."""
+    """The progress of one fit. While it is entered, passes over rows tell it of each block."""
 
-    def __init__(self, *, verbose: bool) -> None:
+    def __init__(self, *, verbose: bool, callback: Callback | None, tol: float) -> None:
         self._terminal = verbose and sys.stderr.isatty()
-        self._start = time.perf_counter()
-
-    def iteration(self, n_iter: int, objective: float, change: float) -> None:
-        elapsed = time.perf_counter() - self._start
-        gain = f"  gain {change:.1e}" if n_iter else ""
-        line = f"points: iteration {n_iter}  objective {objective:.6g}{gain}  {elapsed:.1f} s"
-        logger.info(line)
-        if self._terminal:
-            sys.stderr.write(f"\r{line}\033[K")
-            sys.stderr.flush()
+        self._callback = callback
+        self._tol = tol
+        self._begun = self._drawn = time.perf_counter()
+        self._what, self._total, self._done, self._pass_begun = "", 0, 0, self._begun
+        self._before: Iteration | None = None
 
     def __enter__(self) -> Self:
+        self._token = CURRENT.set(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        CURRENT.reset(self._token)
         if self._terminal:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    def done(self, what: str) -> None:
+        """The last line, which stays."""
+        if self._terminal:
+            self._draw(f"{what}, {time.perf_counter() - self._begun:.1f} s")
             sys.stderr.write("\n")
+
+    def passing(self, what: str, n_rows: int) -> None:
+        """A pass over so many rows begins."""
+        self._what, self._total, self._done, self._pass_begun = what, n_rows, 0, time.perf_counter()
+
+    def block(self, n_rows: int) -> None:
+        """So many rows of the pass are done."""
+        self._done += n_rows
+        now = time.perf_counter()
+        if self._terminal and now - self._drawn > REDRAW_SECONDS:
+            self._drawn = now
+            speed = self._done / (now - self._pass_begun)
+            left = max(self._total - self._done, 0) / speed
+            share = min(self._done / max(self._total, 1), 1)
+            self._draw(f"{self._what}  {share:4.0%}  {in_short(speed)} rows/s  {left:.0f} s left")
+
+    def iteration(self, stage: int, n_stages: int, n_iter: int, n_rows: int, objective: float, change: float) -> None:
+        now = time.perf_counter()
+        told = Iteration(stage, n_stages, n_iter, n_rows, objective, change, now - self._begun)
+        gain = f"  gain {change:.1e}" if n_iter else ""
+        line = f"points: stage {stage} of {n_stages}  iteration {n_iter}  objective {objective:.6g}{gain}"
+        logger.info("%s  %.1f s", line, told.seconds)
+        if self._terminal:
+            speed = n_rows / max(now - self._pass_begun, 1e-9)
+            self._draw(f"{line}  {in_short(speed)} rows/s{self._time_left(told, n_rows / speed)}")
+        self._before = told
+        self.passing(line, n_rows)
+        if self._callback is not None:
+            self._callback(told)
+
+    def _time_left(self, now: Iteration, seconds: float) -> str:
+        """Of this stage, if gains go on to shrink as they did from the last iteration to this one."""
+        before = self._before
+        if (
+            before is None
+            or before.stage != now.stage
+            or not 0 < now.change < before.change < math.inf
+            or not self._tol
+        ):
+            return ""
+        iterations = max(math.log(now.change / self._tol) / math.log(before.change / now.change), 0)
+        return f"  about {iterations * seconds:.0f} s left"
+
+    def _draw(self, line: str) -> None:
+        sys.stderr.write(f"\r{line}\033[K")
+        sys.stderr.flush()
+
+
+CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
+
+
+def block_done(n_rows: int) -> None:
+    """What passes over rows call after each block."""
+    progress = CURRENT.get()
+    if progress is not None:
+        progress.block(n_rows)
+
+
+def in_short(number: float) -> str:
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"

@@ -61,6 +61,10 @@ def check_points(name: str, points: Any, n_features: int) -> Matrix:
     return points
 
 
+def is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not is_bool(value)
+
+
 def is_bool(value: object) -> bool:
     """Python counts booleans as whole numbers."""
     return isinstance(value, bool)

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix
-from hidegl.preparation import check_preparation, learn_preparation, prepare, read_numbers
+from hidegl.preparation import check_preparation, learn_preparation, prepare
 from hidegl.priors import distributions
+from hidegl.reading import read_numbers
 from hidegl.rows.local import LocalRows
 from hidegl.settings import check_count, check_name, check_number
 

@@ -44,6 +44,10 @@ class Assignments:
     def shape(self) -> tuple[int, int]:
         return len(self.columns), self.n_points
 
+    @property
+    def nbytes(self) -> int:
+        return self.columns.nbytes + self.weights.nbytes
+
     def mass(self, row_weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Zᵀ row_weights (k,), with ones for None: the diagonal of Ξ."""
         weights = self.weights if row_weights is None else self.weights * row_weights[:, None]

@@ -9,7 +9,8 @@ and top-level, so that they travel; they see one block and never its number, so 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,9 @@ class Rows(ABC):
 
     n_rows: int
 
+    is_kept: bool
+    """Whether the rows are computed already, so that a pass over them is cheap."""
+
     @abstractmethod
     def map(self, function: Callable[..., Block], *args: Any) -> Self:
         """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
@@ -40,6 +44,10 @@ class Rows(ABC):
         """The same rows, computed once and kept where they are, when the engine has room for them."""
 
     @abstractmethod
+    def select(self, indices: NDArray[np.intp]) -> Self:
+        """Some of the rows, in the order of `indices`, computed once and kept, as rows of the same engine."""
+
+    @abstractmethod
     def take(self, indices: NDArray[np.intp]) -> Block:
         """A few rows, in the order of `indices`, as one block on this host."""
 
@@ -48,10 +56,26 @@ class Rows(ABC):
         return self.take(sample_indices(self.n_rows, size, rng))
 
     @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All rows in their order, a block at a time on this host."""
+
     def collect(self) -> Block:
         """All rows as one block on this host."""
+        return concatenate(self.blocks(), self.n_rows)
 
 
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Sorted, so that a file is read forwards."""
     return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
+
+
+def concatenate(blocks: Iterator[Block], n_rows: int) -> Block:
+    first = next(blocks)
+    if not isinstance(first, np.ndarray):
+        return type(first).concatenate([first, *blocks])
+    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
+    start = 0
+    for block in chain([first], blocks):
+        whole[start : start + len(block)] = block
+        start += len(block)
+    return whole

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial, reduce
-from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -20,16 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from hidegl.memory import available_memory, n_bytes
+from hidegl.progress import block_done
 from hidegl.rows.base import Block, Rows, Sums
 
 T = TypeVar("T")
 
 BLOCK_ROWS = 2048
-"""Large enough for a fast matrix product, small enough for its result (b×k) to stay in the cache."""
+"""Large enough for a fast matrix product, small enough for a few blocks to stay in the cache."""
+
+KEPT_BYTES = 512 * 2**20
+"""What is computed from rows on disk is kept in memory if it takes no more than this, however much there is."""
 
 
 class LocalRows(Rows):
-    """Rows of a source that can be sliced, and the maps to apply to each block when it is read."""
+    """Rows of a source that can be sliced, and the maps to apply to each block when it is read.
+
+    A source in memory is an array, a sparse matrix or a block of assignments; one on disk is an object of
+    `hidegl.rows.files`, which has `on_disk` set.
+    """
 
     def __init__(self, source: Any, *, block_rows: int = BLOCK_ROWS, maps: tuple[partial[Block], ...] = ()) -> None:
         self.n_rows = source.shape[0]
@@ -42,20 +50,33 @@ class LocalRows(Rows):
         return LocalRows(self._source, block_rows=self._block_rows, maps=maps)
 
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
-        return reduce(add_up, in_order(self.map(function, *args)._block, self._starts))
+        return reduce(add_up, self.map(function, *args).blocks())
 
     def persist(self) -> LocalRows:
+        """Kept in memory if it fits there: otherwise the maps run again at each pass."""
+        room = KEPT_BYTES if self.on_disk else available_memory() // 2
+        if self.n_rows * n_bytes(self._block(0)) > room * min(self._block_rows, self.n_rows):
+            return self
         return LocalRows(self.collect(), block_rows=self._block_rows)
+
+    def select(self, indices: NDArray[np.intp]) -> LocalRows:
+        return LocalRows(self.take(indices), block_rows=self._block_rows)
 
     def take(self, indices: NDArray[np.intp]) -> Block:
         return self._mapped(self._source[indices])
 
-    def collect(self) -> Block:
-        return concatenate(in_order(self._block, self._starts), self.n_rows)
+    def blocks(self) -> Iterator[Block]:
+        for block in in_order(self._block, range(0, self.n_rows, self._block_rows)):
+            yield block
+            block_done(self._block_rows)
 
     @property
-    def _starts(self) -> range:
-        return range(0, self.n_rows, self._block_rows)
+    def is_kept(self) -> bool:  # type: ignore[override]
+        return not self._maps and not self.on_disk
+
+    @property
+    def on_disk(self) -> bool:
+        return getattr(self._source, "on_disk", False)
 
     def _block(self, start: int) -> Block:
         return self._mapped(self._source[start : start + self._block_rows])
@@ -72,18 +93,6 @@ def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:
 
 def add_up(totals: Sums, sums: Sums) -> Sums:
     return tuple(map(operator.iadd, totals, sums))
-
-
-def concatenate(blocks: Iterator[Block], n_rows: int) -> Block:
-    first = next(blocks)
-    if not isinstance(first, np.ndarray):
-        return type(first).concatenate([first, *blocks])
-    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
-    start = 0
-    for block in chain([first], blocks):
-        whole[start : start + len(block)] = block
-        start += len(block)
-    return whole
 
 
 @cache

@@ -1,0 +1,58 @@
+"""How much memory there is, and how much a fit will take: an error before the work rather than in the midst of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import scipy.sparse as sp
+
+from hidegl.rows.base import Rows
+
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux says how much a container may use (control groups, version 2 and 1)."""
+
+
+def available_memory() -> int:
+    """Bytes that can be taken without swapping, within the limit of the container, if there is one."""
+    available = psutil.virtual_memory().available
+    for path in CONTAINER_LIMITS:
+        try:
+            limit = int(path.read_text())
+        except (OSError, ValueError):  # no such file, or the word "max"
+            continue
+        available = min(available, max(limit - psutil.Process().memory_info().rss, 0))
+    return int(available)
+
+
+def n_bytes(block: Any) -> int:
+    """The memory of a block of rows."""
+    arrays = (block.data, block.indices, block.indptr) if sp.issparse(block) else (block,)  # type: ignore[attr-defined]
+    return sum(int(array.nbytes) for array in arrays)
+
+
+MATRICES = 5
+"""How many k×k matrices the graph and the rule hold at once."""
+
+
+def check_memory(rows: Rows, k: int, n_nearest: int) -> None:
+    """An error if a fit of k points needs more memory than there is."""
+    matrices = MATRICES * 8 * k * k
+    assignments = rows.n_rows * n_nearest * (4 + 4 + (8 if n_nearest == k else 0)) if rows.is_kept else 0
+    needed, available = matrices + assignments, available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"n_points={k} with n_nearest={n_nearest} on {rows.n_rows:,} rows needs about {readable(needed)} of memory "
+            f"beside the rows, and {readable(available)} are available: lower "
+            + ("n_points" if matrices > assignments else "n_nearest")
+        )
+
+
+def readable(size: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{np.ceil(size):.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
