@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
 from hidegl.inference import RULES, GivenLabels, Rule, best_classes, label_distributions
 from hidegl.labels import Labels
-from hidegl.learning import Checkpoint, Step, learn_in_stages, learning_stages
+from hidegl.learning import RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
 from hidegl.memory import check_memory
 from hidegl.persistence import SavedModel, State
@@ -92,10 +92,10 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         Where the points start: a few steps of k-means, rows at random, or given places.
     learning_rows : int, "auto" or None, default="auto"
         How many rows, drawn at random, the points are learned on; all rows are labelled. "auto": 256 a point. The
-        learning begins on fewer. None: on all rows from the first iteration, as in the paper.
+        learning begins on fewer, and its steps are over-relaxed. None: Algorithm 1 of the paper as it stands.
     max_iter : int, default=100
         The most iterations of the learning of points.
-    tol : float, default=1e-3
+    tol : float, default=3e-3
         The learning stops when an iteration gains less than this, in units of sigma a row.
     random_state : int, RandomState instance or None, default=None
         The seed of the start. The same seed gives the same labels, whatever the number of threads.
@@ -168,7 +168,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         start: str | ArrayLike = "kmeans",
         learning_rows: int | str | None = "auto",
         max_iter: int = 100,
-        tol: float = 1e-3,
+        tol: float = 3e-3,
         random_state: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         callback: Callback | None = None,
@@ -349,6 +349,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             lambda1=self.lambda1,
             n_nearest=n_nearest,
             tol=self.tol,
+            relaxation=1.0 if self.learning_rows is None else RELAXATION,
         )
         if not points.converged and self.max_iter > 0:
             warnings.warn(
@@ -378,10 +379,10 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         check_count("the number of rows of start", len(start), 1, n_rows)
         return len(start)
 
-    def _begin(self, k: int, rng: np.random.Generator, rows: Rows) -> Step:
-        """Where the points start, and how wide the assignments are."""
+    def _begin(self, k: int, rng: np.random.Generator, part: Rows, rows: Rows) -> Step:
+        """Where the points start, learned from a part of the rows, and how wide the assignments of all rows are."""
         if isinstance(self.start, str):
-            C = in_different_places(STARTS[self.start](rows, k, rng))
+            C = in_different_places(STARTS[self.start](part, k, rng))
         else:
             C = prepare(np.asarray(self.start, dtype=np.float64), self._preparation).astype(np.float64)
         sigma = automatic_sigma(rows, C, rng) if is_auto(self.sigma) else float(self.sigma)

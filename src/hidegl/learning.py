@@ -24,11 +24,14 @@ from hidegl.preparation import Preparation
 from hidegl.progress import Progress
 from hidegl.rows.base import Rows, sample_indices
 
-WARM_UP = ((32, 10), (64, 6))
+WARM_UP = ((32, 6), (64, 4))
 """The stages before the last: rows a point, and iterations at most."""
 
 LAST_STAGE = 256
 """learning_rows="auto": rows a point of the last stage, if there are so many."""
+
+RELAXATION = 1.8
+"""The points move so many times as far as the M-step says. Beyond 2 they would not settle."""
 
 FINGERPRINT_ROWS = 64
 """How many rows tell a checkpoint whether it is about the same data."""
@@ -63,7 +66,7 @@ class Step:
 def learn_in_stages(
     rows: Rows,
     stages: list[Stage],
-    begin: Callable[[Rows], Step],
+    begin: Callable[[Rows, Rows], Step],
     *,
     seed: int,
     resumed: Step | None,
@@ -72,8 +75,9 @@ def learn_in_stages(
     lambda1: float,
     n_nearest: int,
     tol: float,
+    relaxation: float,
 ) -> tuple[HighDensePoints, float]:
-    """The points after the last stage, and σ. `begin` makes the first step from the first stage's rows."""
+    """The points after the last stage, and σ. `begin` makes the first step from the first stage's rows and all."""
     step = resumed
     for number in range(resumed.stage if resumed else 0, len(stages)):
         stage = stages[number]
@@ -82,7 +86,7 @@ def learn_in_stages(
         if stage.n_rows < rows.n_rows:
             part = rows.select(sample_indices(rows.n_rows, stage.n_rows, np.random.default_rng([seed, number])))
         if step is None:
-            step = begin(part)
+            step = begin(part, rows)
         if step.stage != number:
             step = replace(step, stage=number, history=())
 
@@ -99,6 +103,7 @@ def learn_in_stages(
             n_nearest=min(n_nearest, len(step.C)),
             max_iter=stage.max_iter,
             tol=tol,
+            relaxation=relaxation,
             history=step.history,
             report=report,
         )

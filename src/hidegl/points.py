@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 
+from hidegl.compiling import compiled
 from hidegl.linalg import Matrix, Vector, solve_tree
 from hidegl.rows.assignments import Assignments, assign
 from hidegl.rows.base import Rows
@@ -47,8 +47,7 @@ class HighDensePoints:
 def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
     sample = rows.sample(SEEDING_ROWS * k, rng)
-    C, _ = kmeans_plusplus(sample, k, random_state=int(rng.integers(2**31)), n_local_trials=1)
-    C = np.asarray(C, dtype=np.float64)
+    C = np.asarray(sample[spread_out(sample, rng.random(k))], dtype=np.float64)
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
         C = lloyd_step(rows, C)
     return C
@@ -57,6 +56,34 @@ def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
 def start_random(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k rows drawn without replacement."""
     return np.asarray(rows.sample(k, rng), dtype=np.float64)
+
+
+@compiled
+def spread_out(X, draws):  # type: ignore[no-untyped-def]
+    """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
+
+    `draws` are k uniform numbers in [0, 1). O(nkd).
+    """
+    n, d = X.shape
+    chosen = np.empty(len(draws), np.intp)
+    chosen[0] = int(draws[0] * n)
+    distances = np.full(n, np.inf)
+    for t in range(1, len(draws)):
+        new, total = chosen[t - 1], 0.0
+        for i in range(n):
+            distance = X.dtype.type(0)
+            for m in range(d):
+                difference = X[i, m] - X[new, m]
+                distance += difference * difference
+            distances[i] = min(distances[i], distance)
+            total += distances[i]
+        goal, i = draws[t] * total, 0
+        passed = distances[0]
+        while passed <= goal and i < n - 1:
+            i += 1
+            passed += distances[i]
+        chosen[t] = i
+    return chosen
 
 
 STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
@@ -80,17 +107,21 @@ def learn_points(
     n_nearest: int,
     max_iter: int,
     tol: float,
+    relaxation: float = 1.0,
     history: Sequence[float] = (),
     report: Callable[[HighDensePoints], None] | None = None,
 ) -> HighDensePoints:
     """Algorithm 1, lines 2–7, from the points C. One pass over the rows an iteration, O(nkd), which sends k×d.
 
-    Stops when the objective gains less than `tol` times σ a row. The tree returned is that of the points returned,
-    where Algorithm 1 leaves it one step behind. `history` holds the objectives of the iterations before C, when the
-    learning goes on from a checkpoint; `report` sees what was learned after each iteration.
+    With `relaxation` above 1 each M-step goes so many times as far, which halves the number of iterations; one that
+    would lower the objective is taken back and done plainly. Stops when the objective gains less than `tol` times σ a
+    row. The tree returned is that of the points returned, where Algorithm 1 leaves it one step behind. `history` holds
+    the objectives of the iterations before C, when the learning goes on from a checkpoint; `report` sees what was
+    learned after each iteration.
     """
     history = list(history)
     learned, change = None, np.inf
+    plain = C
     while True:
         G = spanning_tree(C)
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
@@ -99,6 +130,9 @@ def learn_points(
             raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
         if history:
             change = (value - history[-1]) / (sigma * rows.n_rows)
+            if change < 0 and C is not plain:
+                C = plain
+                continue
             if change < 0 and learned is not None:  # the gain is below rounding: the points before were as good
                 return replace(learned, converged=True, change=0.0)
         history.append(value)
@@ -107,7 +141,8 @@ def learn_points(
             report(learned)
         if learned.converged or learned.n_iter == max_iter:
             return learned
-        C = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
+        plain = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
+        C = plain if relaxation == 1 else C + relaxation * (plain - C)
 
 
 def expectation_sums(X: Any, C: Matrix, sigma: float, n_nearest: int) -> tuple[Any, ...]:

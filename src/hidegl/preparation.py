@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
@@ -35,7 +36,7 @@ MANY_COLUMNS = 100
 MOST_COMPONENTS, EXPLAINED = 200, 0.9
 """As many components as explain this part of the variance, but no more than this."""
 
-SAMPLE_ROWS = 10_000
+SAMPLE_ROWS = 5_000
 """How many rows the map is learned from."""
 
 FLOAT64_NUMBERS = 5_000_000
@@ -84,6 +85,10 @@ def prepare(block: Any, preparation: Preparation) -> NDArray[Any]:
     dtype = np.dtype(preparation.dtype)
     X = as_float(block, dtype)
     if preparation.preprocess == "unit":
+        if preparation.basis is not None and not sp.issparse(X) and (lengths := safe_lengths(X)) is not None:
+            return (X @ preparation.basis.astype(X.dtype) / lengths - preparation.offset @ preparation.basis).astype(
+                dtype
+            )
         X = unit_rows(X)
     X = project_sparse(X, preparation, dtype) if sp.issparse(X) else project(X, preparation, dtype)
     # A row this far away is as far from every point; beyond it, squares overflow.
@@ -116,6 +121,16 @@ def as_float(block: Any, dtype: np.dtype[Any]) -> Any:
 
 def dense(X: Any) -> NDArray[Any]:
     return X.toarray() if hasattr(X, "toarray") else X
+
+
+def safe_lengths(X: NDArray[Any]) -> NDArray[Any] | None:
+    """The lengths of the rows (b, 1), 1 for rows of zeros; None if their squares overflow or vanish."""
+    squares = np.einsum("ij,ij->i", X, X)[:, None]
+    limits = np.finfo(X.dtype)
+    if not squares.max() < limits.max or np.any((squares < limits.tiny / limits.eps) & (squares > 0)):
+        return None
+    zero = squares == 0
+    return None if np.any(X[zero[:, 0]]) else np.sqrt(np.where(zero, 1, squares))
 
 
 def unit_rows(X: Any) -> Any:
@@ -212,10 +227,15 @@ def principal_components(sample: Any, n_components: int | str | None, seed: int)
     most = min(int(most or d), d, n) - sp.issparse(sample)
     if most < 1 or n_components is None or (n_components == "auto" and d <= MANY_COLUMNS):
         return None
-    with np.errstate(invalid="ignore"):  # all rows equal: no variance to explain
-        pca = PCA(most, random_state=seed).fit(sample)
-    basis = np.ascontiguousarray(pca.components_.T, dtype=np.float64)
+    if sp.issparse(sample) or d > DENSE_COLUMNS:
+        with np.errstate(invalid="ignore"):  # all rows equal: no variance to explain
+            pca = PCA(most, random_state=seed).fit(sample)
+        basis, explained = pca.components_.T, np.nan_to_num(pca.explained_variance_ratio_)
+    else:
+        centred = sample - sample.mean(axis=0)
+        covariance = centred.T @ centred
+        values, vectors = scipy.linalg.eigh(covariance, subset_by_index=(d - most, d - 1), check_finite=False)
+        basis, explained = vectors[:, ::-1], values[::-1] / (np.trace(covariance) or 1)
     if n_components == "auto":
-        explained = np.cumsum(np.nan_to_num(pca.explained_variance_ratio_))
-        basis = basis[:, : 1 + np.searchsorted(explained, EXPLAINED)]
-    return basis
+        basis = basis[:, : 1 + np.searchsorted(np.cumsum(explained), EXPLAINED)]
+    return np.ascontiguousarray(basis, dtype=np.float64)

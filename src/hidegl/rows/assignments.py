@@ -56,7 +56,7 @@ class Assignments:
 
     def transposed_product(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """ZᵀX (k, d)."""
-        return kernels.transposed_product(self.columns, self.weights, X, self.n_points)
+        return kernels.transposed_product(self.columns, self.weights, X, self.n_points).astype(np.float64, copy=False)
 
     def gram(self, row_weights: NDArray[np.float64]) -> Gram:
         """Zᵀ diag(row_weights) Z (k, k)."""
@@ -111,23 +111,28 @@ class Gram:
         return self.total
 
 
+def nearest_points(X: NDArray[Any], C: NDArray[Any], s: int) -> NDArray[np.int32]:
+    """The numbers of the s nearest points of each row (b, s): one product X Cᵀ, a part at a time, and O(bk)."""
+    k = len(C)
+    if s >= k:
+        return np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
+    half_norms = np.einsum("kd,kd->k", C, C) / 2
+    columns = np.empty((len(X), s), dtype=np.int32)
+    rows = max(1, PRODUCT_NUMBERS // k)
+    for start in range(0, len(X), rows):
+        part = slice(start, start + rows)
+        columns[part] = kernels.nearest_columns(X[part] @ C.T, half_norms, s)
+    return columns
+
+
 def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The s nearest points of each row and the squared distances to them: one product X Cᵀ, then O(bk + bsd).
+    """The s nearest points of each row and the squared distances to them.
 
     The product only chooses the points. The distances come from the differences, so that they are as good for rows
-    far from the origin, and do not depend on how the product was cut into blocks.
+    far from the origin, and do not depend on how the product was cut into parts.
     """
-    k = len(C)
     C = np.ascontiguousarray(C, dtype=X.dtype)
-    if s >= k:
-        columns = np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
-    else:
-        half_norms = np.einsum("kd,kd->k", C, C) / 2
-        columns = np.empty((len(X), s), dtype=np.int32)
-        rows = max(1, PRODUCT_NUMBERS // k)
-        for start in range(0, len(X), rows):
-            part = slice(start, start + rows)
-            columns[part] = kernels.nearest_columns(X[part] @ C.T, half_norms, s)
+    columns = nearest_points(X, C, s)
     return columns, kernels.squared_distances(X, C, columns)
 
 
@@ -136,11 +141,7 @@ def assign(X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int) -> tup
 
     Also returned: Σ_i log Σ_s exp(−‖x_i−c_s‖²/σ), the block's part of f(C).
     """
-    columns, distances = nearest(X, C, s)
-    shortest = distances.min(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):  # a tiny σ: weights of 0 and 1
-        weights = np.exp((shortest - distances) / sigma)
-        totals = weights.sum(axis=1, keepdims=True)
-        log_likelihood = float(np.sum(np.log(totals) - shortest / sigma))
-    weights /= totals
-    return Assignments(columns, weights.astype(X.dtype, copy=False), len(C)), log_likelihood
+    C = np.ascontiguousarray(C, dtype=X.dtype)
+    columns = nearest_points(X, C, s)
+    weights, log_likelihood = kernels.soften(X, C, columns, sigma)
+    return Assignments(columns, weights, len(C)), log_likelihood

@@ -1,7 +1,7 @@
 """The compiled loops of the CPU engine, over blocks of rows.
 
 A block of assignments is a pair of (b, s) arrays: for each of b rows, the numbers of the s points it is assigned to
-and their weights. Sums over rows are float64.
+and their weights.
 """
 
 from __future__ import annotations
@@ -59,15 +59,43 @@ def squared_distances(X, C, columns):
 
 
 @compiled
-def transposed_product(columns, weights, X, k):
-    """ZᵀX (k, d)."""
+def soften(X, C, columns, sigma):
+    """Z_it ∝ exp(−‖x_i−c_j‖²/σ) over the points j named in row i (b, s), and Σ_i log Σ_j exp(−‖x_i−c_j‖²/σ)."""
     b, s = columns.shape
     d = X.shape[1]
-    out = np.zeros((k, d))
+    weights = np.empty((b, s), X.dtype)
+    distances = np.empty(s)
+    log_likelihood = 0.0
+    for i in range(b):
+        shortest = np.inf
+        for t in range(s):
+            j = columns[i, t]
+            total = X.dtype.type(0)
+            for m in range(d):
+                difference = X[i, m] - C[j, m]
+                total += difference * difference
+            distances[t] = total
+            shortest = min(shortest, distances[t])
+        total_weight = 0.0
+        for t in range(s):
+            distances[t] = np.exp((shortest - distances[t]) / sigma)
+            total_weight += distances[t]
+        for t in range(s):
+            weights[i, t] = distances[t] / total_weight
+        log_likelihood += np.log(total_weight) - shortest / sigma
+    return weights, log_likelihood
+
+
+@compiled
+def transposed_product(columns, weights, X, k):
+    """ZᵀX (k, d), in the precision of X: a block adds few rows to each point."""
+    b, s = columns.shape
+    d = X.shape[1]
+    out = np.zeros((k, d), X.dtype)
     for i in range(b):
         for t in range(s):
             j = columns[i, t]
-            w = np.float64(weights[i, t])
+            w = weights[i, t]
             if w > 0:
                 for m in range(d):
                     out[j, m] += w * X[i, m]

@@ -25,7 +25,7 @@ from hidegl.rows.base import Block, Rows, Sums
 
 T = TypeVar("T")
 
-BLOCK_ROWS = 2048
+BLOCK_ROWS = 4096
 """Large enough for a fast matrix product, small enough for a few blocks to stay in the cache."""
 
 KEPT_BYTES = 512 * 2**20
