@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 
 help:
 	@echo "make demo   label data from a few labels, and draw a picture"
 	@echo "make test   linter, type checker and tests"
 	@echo "make lint   linter and type checker alone"
+	@echo "make bench  the speed benchmarks, beside peers (needs HIDEGL_DATA; takes about twenty minutes)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -35,6 +36,9 @@ lint: $(VENV)/installed-dev
 
 test: lint
 	$(BIN)/pytest
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/speed.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -17,13 +17,21 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def environment() -> dict[str, Any]:
-    packages = ("hidegl", "numba", "numpy", "scikit-learn", "scipy")
+    packages = ("hidegl", "numba", "numpy", "scikit-learn", "scipy", "graphlearning", "annoy", "faiss-cpu")
     return {
         "python": platform.python_version(),
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {name: version(name) for name in packages if installed(name)},
     }
+
+
+def installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def processor() -> str:
@@ -32,6 +40,12 @@ def processor() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def memory(field: str) -> float:
+    """Megabytes, from Linux's account of this process (`getrusage` would count the parent's peak in)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
 
 def summary(values: list[float]) -> dict[str, float]:

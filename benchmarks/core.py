@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from common import store, summary
+from common import memory, store, summary
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.graph import ImplicitGraph
@@ -127,12 +126,6 @@ def extra_megabytes() -> float:
     before = memory("VmRSS")
     HiDeGL(500, random_state=0).fit(X, labels)
     return round(memory("VmHWM") - before, 1)
-
-
-def memory(field: str) -> float:
-    """Megabytes, from Linux's account of this process (`getrusage` would count the parent's peak in)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
 
 def new_rows(X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:

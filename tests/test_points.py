@@ -84,6 +84,23 @@ def learn(p, *, n_nearest, max_iter):
     return learn_points(rows, p.C, sigma=p.sigma, lambda1=p.lambda1, n_nearest=n_nearest, max_iter=max_iter, tol=0.0)
 
 
+@given(problems(min_points=2), st.sampled_from([1.5, 1.8, 30.0]))
+def test_relaxed_steps_never_lower_the_objective_and_settle_as_high(p, relaxation):
+    options = {"sigma": p.sigma, "lambda1": p.lambda1, "n_nearest": len(p.C), "tol": 1e-7}
+    relaxed = learn_points(LocalRows(p.X), p.C, max_iter=300, relaxation=relaxation, **options)
+    assert np.all(np.diff(relaxed.objective) >= 0)
+    further = learn_points(LocalRows(p.X), relaxed.C, max_iter=1, **options)
+    assert relaxed.n_iter == 300 or further.objective[-1] - relaxed.objective[-1] <= 1e-4 * p.sigma * len(p.X)
+
+
+def test_relaxed_steps_need_fewer_iterations(moons):
+    X, _, _ = moons
+    options = {"sigma": 0.05, "lambda1": 1.0, "n_nearest": 8, "max_iter": 20, "tol": 0.0}
+    plain, relaxed = (learn_points(LocalRows(X), X[:40], relaxation=r, **options).objective for r in (1.0, 1.8))
+    assert relaxed[10] > plain[10]
+    assert relaxed[12] > plain[18]
+
+
 def test_learning_says_whether_it_converged():
     X = np.random.default_rng(0).normal(size=(100, 2))
     options = {"sigma": 0.5, "lambda1": 1.0, "n_nearest": 4}

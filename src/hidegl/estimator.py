@@ -334,10 +334,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
         k = self._number_of_points(rows.n_rows)
         n_nearest = min(self.n_nearest or k, k)
-        progress.passing("preparing", rows.n_rows)
-        rows = rows.map(prepare, self._preparation).persist()
-        check_memory(rows, k, n_nearest)
+        check_memory(k)
         stages = learning_stages(rows.n_rows, k, self.learning_rows, self.max_iter)
+        progress.passing("preparing", rows.n_rows)
+        rows = rows.map(prepare, self._preparation)
+        if stages[-1].n_rows == rows.n_rows:  # otherwise one pass over all rows is all there is
+            rows = rows.persist()
         points, sigma = learn_in_stages(
             rows,
             stages,

@@ -9,8 +9,6 @@ import numpy as np
 import psutil
 import scipy.sparse as sp
 
-from hidegl.rows.base import Rows
-
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Where Linux says how much a container may use (control groups, version 2 and 1)."""
 
@@ -34,19 +32,16 @@ def n_bytes(block: Any) -> int:
 
 
 MATRICES = 5
-"""How many k×k matrices the graph and the rule hold at once."""
+"""How many k×k matrices the graph and the rule hold at once. What has n rows is kept only if there is room for it."""
 
 
-def check_memory(rows: Rows, k: int, n_nearest: int) -> None:
+def check_memory(k: int) -> None:
     """An error if a fit of k points needs more memory than there is."""
-    matrices = MATRICES * 8 * k * k
-    assignments = rows.n_rows * n_nearest * (4 + 4 + (8 if n_nearest == k else 0)) if rows.is_kept else 0
-    needed, available = matrices + assignments, available_memory()
+    needed, available = MATRICES * 8 * k * k, available_memory()
     if needed > available:
         raise MemoryError(
-            f"n_points={k} with n_nearest={n_nearest} on {rows.n_rows:,} rows needs about {readable(needed)} of memory "
-            f"beside the rows, and {readable(available)} are available: lower "
-            + ("n_points" if matrices > assignments else "n_nearest")
+            f"n_points={k} needs about {readable(needed)} of memory beside the rows, and {readable(available)} are "
+            f"available: lower n_points to {int((available / (MATRICES * 8)) ** 0.5)} or less"
         )
 
 

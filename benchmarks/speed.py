@@ -1,0 +1,379 @@
+"""How fast, beside peers and beside the bare matrix product: each figure a ratio taken in one run on the same arrays.
+
+    HIDEGL_DATA=folder make bench                              all of it
+    HIDEGL_DATA=folder python benchmarks/speed.py iteration    one part; the others keep their stored results
+    python benchmarks/speed.py table | plot                    from results/speed.json
+
+Parts: iteration, mnist, emnist, rows, points, exactness.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common import RESULTS, memory, store
+from hidegl import HiDeGL
+from hidegl.datasets import draw_labels, hide_labels, load_data_set
+from hidegl.points import expectation_sums, maximisation, start_kmeans
+from hidegl.preparation import learn_preparation, prepare
+from hidegl.rows.local import LocalRows
+from hidegl.settings import automatic_sigma
+from hidegl.tree import laplacian, spanning_tree
+
+PLOT = Path(__file__).parent.parent / "docs" / "speed.png"
+PAPER_SECONDS = 240
+"""The paper's fit of 280,000 EMNIST digits with k=500, its k-means left out (Table 5)."""
+
+DRAWS = range(100, 110)
+"""Not the draws that anything was chosen on."""
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or ["iteration", "mnist", "emnist", "rows", "points", "exactness", "table", "plot"]
+    if wanted[0] == "fit":
+        print(json.dumps(one_fit(*wanted[1:])))
+        return
+    warnings.simplefilter("ignore")
+    for part in wanted:
+        if part == "table":
+            print(table())
+        elif part == "plot":
+            plot()
+        else:
+            result = {part: PARTS[part]()}
+            print(json.dumps(result, indent=1), flush=True)
+            store("speed", {**stored(), **result})
+
+
+def stored() -> dict[str, Any]:
+    path = RESULTS / "speed.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    return {part: results[part] for part in results if part in PARTS}
+
+
+def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
+    """The median over some runs."""
+    taken = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - begun)
+    return median(taken)
+
+
+def accuracy(predicted: NDArray[Any], y: NDArray[Any], labelled: NDArray[np.intp]) -> float:
+    """In percent, on the unlabelled rows."""
+    unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
+    return 100 * float(np.mean(predicted[unlabelled] == y[unlabelled]))
+
+
+def prepared(X: NDArray[Any], n_components: int | str | None) -> NDArray[Any]:
+    rng = np.random.default_rng(0)
+    rows = LocalRows(X)
+    return rows.map(prepare, learn_preparation(rows, preprocess="unit", n_components=n_components, rng=rng)).collect()
+
+
+# The parts
+
+
+def iteration() -> list[dict[str, Any]]:
+    """One EM iteration (tree, E-step, M-step) on MNIST's rows, beside X·Cᵀ in numpy; medians of 11, taken in turns."""
+    X, _ = load_data_set("mnist")
+    results = []
+    for n_components in (None, 50):
+        rows = LocalRows(prepared(X, n_components))
+        dense = rows.collect()
+        rng = np.random.default_rng(0)
+        C = start_kmeans(LocalRows(dense[:16_000]), 500, rng)
+        sigma = automatic_sigma(rows, C, rng)
+        C32 = C.astype(np.float32)
+
+        def product(X: NDArray[Any] = dense, C: NDArray[Any] = C32) -> None:
+            X @ C.T
+
+        def em(rows: LocalRows = rows, C: NDArray[Any] = C, sigma: float = sigma) -> None:
+            mass, ZtX, _ = rows.sum(expectation_sums, C, sigma, 8)
+            maximisation(mass, ZtX, C, laplacian(spanning_tree(C)))
+
+        em()
+        pairs = [(seconds(product), seconds(em)) for _ in range(11)]
+        bare, whole = median(p for p, _ in pairs), median(e for _, e in pairs)
+        results.append(
+            {
+                "rows": len(dense),
+                "columns": dense.shape[1],
+                "points": len(C),
+                "product_seconds": round(bare, 4),
+                "iteration_seconds": round(whole, 4),
+                "ratio": round(median(e / p for p, e in pairs), 2),
+            }
+        )
+    return results
+
+
+def mnist() -> dict[str, Any]:
+    """From uint8 pixels to labels, 50 labels; the peers get PCA-50 features for free."""
+    import graphlearning as gl
+    from sklearn.semi_supervised import LabelSpreading
+
+    X, y = load_data_set("mnist")
+    features = prepared(X, 50)
+
+    def ours(labelled: NDArray[np.intp]) -> NDArray[Any]:
+        return HiDeGL(500, random_state=0).fit(X, hide_labels(y, labelled)).transduction_
+
+    def poisson(labelled: NDArray[np.intp]) -> NDArray[Any]:
+        W = gl.weightmatrix.knn(features, 10)
+        return gl.ssl.poisson(W).fit_predict(labelled, y[labelled])
+
+    def spreading(labelled: NDArray[np.intp]) -> NDArray[Any]:
+        model = LabelSpreading(kernel="knn", n_neighbors=10, n_jobs=-1)
+        return model.fit(features, hide_labels(y, labelled)).transduction_
+
+    methods = {"HiDeGL": ours, "GraphLearning Poisson": poisson, "LabelSpreading": spreading}
+    ours(draw_labels(y, 50, seed=0))  # compiles
+    taken: dict[str, list[float]] = {name: [] for name in methods}
+    right: dict[str, list[float]] = {name: [] for name in methods}
+    draws = DRAWS[:5]
+    for seed in draws:
+        labelled = draw_labels(y, 50, seed=seed)
+        for name, method in methods.items():
+            begun = time.perf_counter()
+            predicted = method(labelled)
+            taken[name].append(time.perf_counter() - begun)
+            right[name].append(accuracy(predicted, y, labelled))
+            print(name, f"{taken[name][-1]:.2f} s, {right[name][-1]:.2f} %", flush=True)
+    return {
+        "draws": [draws[0], draws[-1]],
+        "labels": 50,
+        "methods": {
+            name: {
+                "seconds": round(median(taken[name]), 2),
+                "times_hidegl": round(median(p / o for p, o in zip(taken[name], taken["HiDeGL"], strict=True)), 1),
+                "accuracy": round(mean(right[name]), 2),
+            }
+            for name in methods
+        },
+    }
+
+
+def emnist() -> dict[str, Any]:
+    """280,000 × 784: EMNIST digits, the same one pixel to the right, and some one pixel down; k=500, the start in."""
+    X, y = load_data_set("emnist_digits")
+    images = X.reshape(-1, 28, 28)
+    right, down = np.zeros_like(images), np.zeros_like(images)
+    right[:, :, 1:], down[:, 1:, :] = images[:, :, :-1], images[:, :-1, :]
+    X = np.concatenate([images, right, down])[:280_000].reshape(-1, 784)
+    y = np.tile(y, 3)[:280_000]
+    labelled = draw_labels(y, 100, seed=DRAWS[0])
+    taken = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        model = HiDeGL(500, random_state=0).fit(X, hide_labels(y, labelled))
+        predicted = model.transduction_
+        taken.append(time.perf_counter() - begun)
+    return {
+        "rows": len(X),
+        "seconds": round(median(taken), 2),
+        "paper_seconds": PAPER_SECONDS,
+        "times_faster_than_the_paper": round(PAPER_SECONDS / median(taken), 1),
+        "accuracy_with_100_labels": round(accuracy(predicted, y, labelled), 2),
+    }
+
+
+def rows() -> dict[str, Any]:
+    """64 columns, k=1,000, 20 labels: time and peak memory as the rows grow, in memory and from a file."""
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for n in (100_000, 1_000_000, 4_000_000):
+            path = Path(folder) / f"{n}.npy"
+            write_mixture(path, n)
+            for where in ("memory", "file"):
+                labels = Path(folder) / f"{n}-{where}.npy"
+                command = [sys.executable, __file__, "fit", where, str(path), str(labels)]
+                out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+                results.append({"rows": n, "where": where, **json.loads(out)})
+                print(results[-1], flush=True)
+            results[-1]["same_labels_as_in_memory"] = bool(
+                np.array_equal(np.load(Path(folder) / f"{n}-memory.npy"), np.load(labels))
+            )
+            path.unlink()
+    times = {r["rows"]: r["seconds"] for r in results if r["where"] == "memory"}
+    return {
+        "runs": results,
+        "times_from_100_thousand_to_1_million": round(times[1_000_000] / times[100_000], 2),
+        "times_from_1_to_4_million": round(times[4_000_000] / times[1_000_000], 2),
+    }
+
+
+def write_mixture(path: Path, n: int) -> None:
+    """Float32 rows of 200 Gaussians of unequal sizes, in 64 columns."""
+    rng = np.random.default_rng(0)
+    centres = 2 * rng.standard_normal((200, 64), dtype=np.float32)
+    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 64))
+    for start in range(0, n, 100_000):
+        part = X[start : start + 100_000]
+        which = rng.choice(200, len(part), p=np.arange(1, 201) / np.arange(1, 201).sum())
+        part[:] = centres[which] + rng.standard_normal(part.shape, dtype=np.float32)
+    X.flush()
+
+
+def one_fit(where: str, path: str, labels_path: str) -> dict[str, float]:
+    """In a process of its own, for its peak memory: that of the fit, the data in memory counted in."""
+    n = np.load(path, mmap_mode="r").shape[0]
+    y = np.full(n, -1, dtype=np.int8)
+    y[:20] = np.arange(20) % 10
+    HiDeGL(20, random_state=0).fit(np.random.default_rng(0).standard_normal((5000, 64), np.float32), y[:5000])
+    X = np.load(path) if where == "memory" else path
+    begun = time.perf_counter()
+    predicted = HiDeGL(1000, random_state=0).fit(X, y).transduction_
+    taken = time.perf_counter() - begun
+    np.save(labels_path, predicted)
+    return {"seconds": round(taken, 2), "peak_megabytes": round(memory("VmHWM"))}
+
+
+def points() -> list[dict[str, Any]]:
+    """MNIST as the points grow: seconds of a fit, and accuracy over ten draws of labels on that fit."""
+    X, y = load_data_set("mnist")
+    results = []
+    for k in (500, 1000, 2000, 5000, 10_000):
+        before = memory("VmRSS")
+        begun = time.perf_counter()
+        model = HiDeGL(k, random_state=0).fit(X, hide_labels(y, draw_labels(y, 50, seed=DRAWS[0])))
+        model.transduction_  # noqa: B018
+        taken = time.perf_counter() - begun
+        result: dict[str, Any] = {
+            "points": k,
+            "seconds": round(taken, 2),
+            "megabytes_kept": round(memory("VmRSS") - before),
+        }
+        for n_labels in (10, 50, 150):
+            right = []
+            for seed in DRAWS:
+                labelled = draw_labels(y, n_labels, seed=seed)
+                right.append(accuracy(model.relabel(hide_labels(y, labelled)).transduction_, y, labelled))
+            result[f"accuracy_{n_labels}"] = round(mean(right), 2)
+        results.append(result)
+        print(result, flush=True)
+        del model
+    return results
+
+
+def exactness() -> dict[str, Any]:
+    """What speed costs: labels from 8 assignments a row against all of them, and points from a sample."""
+    agreement = {}
+    for name in ("optdigits", "usps"):
+        X, y = load_data_set(name)
+        labels = hide_labels(y, draw_labels(y, 50, seed=DRAWS[0]))
+        sparse = HiDeGL(500, random_state=0).fit(X, labels)
+        dense = HiDeGL(500, random_state=0, n_nearest=None, sigma=sparse.settings_["sigma"]).fit(X, labels)
+        agreement[name] = round(100 * float(np.mean(sparse.transduction_ == dense.transduction_)), 3)
+    X, y = load_data_set("mnist")
+    accuracies: dict[str, list[float]] = {}
+    sizes = {}
+    for k in (200, 500):
+        for learning_rows in ("auto", 64 * k, None):
+            name = f"n_points={k}, learning_rows={learning_rows}"
+            for seed in DRAWS:
+                labelled = draw_labels(y, 50, seed=seed)
+                model = HiDeGL(k, learning_rows=learning_rows, random_state=seed).fit(X, hide_labels(y, labelled))
+                accuracies.setdefault(name, []).append(accuracy(model.transduction_, y, labelled))
+            sizes[name] = model.settings_["learning_rows"]
+            print(name, mean(accuracies[name]), flush=True)
+    return {
+        "same_labels_percent": agreement,
+        "mnist_50_labels": {
+            name: {"rows": sizes[name], "accuracy": round(mean(values), 2)} for name, values in accuracies.items()
+        },
+    }
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "iteration": iteration,
+    "mnist": mnist,
+    "emnist": emnist,
+    "rows": rows,
+    "points": points,
+    "exactness": exactness,
+}
+
+
+# What people see
+
+
+def table() -> str:
+    results = stored()
+    lines = ["| what | figure |", "|---|---|"]
+    for r in results["iteration"]:
+        what = f"one EM iteration, {r['rows']:,} × {r['columns']}, k = {r['points']}"
+        lines.append(f"| {what}, against the bare product X·Cᵀ | {r['ratio']} × |")
+    for name, r in results["mnist"]["methods"].items():
+        ratio = "" if name == "HiDeGL" else f", {r['times_hidegl']} × HiDeGL's time"
+        lines.append(f"| MNIST, 50 labels: {name} | {r['seconds']} s{ratio}, {r['accuracy']:.1f} % right |")
+    r = results["emnist"]
+    lines.append(
+        f"| {r['rows']:,} × 784 pixels, k = 500 | {r['seconds']} s, {r['times_faster_than_the_paper']} × "
+        f"faster than the paper's {r['paper_seconds']} s |"
+    )
+    for r in results["rows"]["runs"]:
+        same = {True: ", same labels as in memory", False: ", OTHER LABELS", None: ""}[
+            r.get("same_labels_as_in_memory")
+        ]
+        lines.append(
+            f"| {r['rows']:,} × 64 from {'a file' if r['where'] == 'file' else 'memory'}, k = 1,000 | "
+            f"{r['seconds']} s, {r['peak_megabytes']:,} MB at most{same} |"
+        )
+    for r in results["points"]:
+        accuracies = " / ".join(f"{r[f'accuracy_{n}']:.1f}" for n in (10, 50, 150))
+        lines.append(f"| MNIST, k = {r['points']:,} | {r['seconds']} s, {accuracies} % right at 10 / 50 / 150 labels |")
+    return "\n".join(lines)
+
+
+def plot() -> None:
+    """Time and peak memory against rows and points, on log axes, with the slopes."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    results = stored()
+    figure, (by_rows, by_memory, by_points) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    colours = {"memory": "#0072B2", "file": "#D55E00"}
+    for where, colour in colours.items():
+        runs = [r for r in results["rows"]["runs"] if r["where"] == where]
+        n = [r["rows"] for r in runs]
+        name = "from a file" if where == "file" else "in memory"
+        curve(by_rows, n, [r["seconds"] for r in runs], colour, name)
+        curve(by_memory, n, [r["peak_megabytes"] for r in runs], colour, name)
+    points = results["points"]
+    curve(by_points, [r["points"] for r in points], [r["seconds"] for r in points], "#009E73", "MNIST")
+    by_rows.set(xlabel="rows (64 columns, k = 1,000)", ylabel="seconds", title="Time of a fit")
+    by_memory.set(xlabel="rows (64 columns, k = 1,000)", ylabel="megabytes", title="Peak memory of the process")
+    by_points.set(xlabel="points (70,000 rows)", ylabel="seconds", title="Time of a fit")
+    for axes in (by_rows, by_memory, by_points):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False)
+    figure.savefig(PLOT, dpi=130)
+    print(PLOT)
+
+
+def curve(axes: Any, x: list[float], y: list[float], colour: str, name: str) -> None:
+    slope = np.polyfit(np.log(x), np.log(y), 1)[0]
+    axes.loglog(x, y, "o-", color=colour, label=f"{name}, slope {slope:.2f}")
+
+
+if __name__ == "__main__":
+    main()
