@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -68,9 +69,24 @@ def test_numbers_in_the_readme_are_those_that_are_stored():
         assert number in readme
 
 
+def test_the_numbers_of_the_speed_page_are_those_stored():
+    page = (ROOT / "docs" / "speed.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text())
+    for row in results["iteration"]:
+        assert f"| {row['ratio']} × |" in page
+    for name, row in results["mnist"]["methods"].items():
+        assert re.search(rf"{re.escape(name)} \| {row['seconds']} s.* {row['accuracy']:.1f} % right", page)
+    assert f"{results['emnist']['seconds']} s, {results['emnist']['times_faster_than_the_paper']} ×" in page
+    for row in results["rows"]["runs"]:
+        assert f"{row['seconds']} s, {row['peak_megabytes']:,} MB" in page
+    for row in results["points"]:
+        assert f"{row['seconds']} s, {row['accuracy_10']:.1f} / {row['accuracy_50']:.1f}" in page
+
+
 def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
     X, y, truth = moons
     monkeypatch.chdir(tmp_path)
+    np.save("embeddings.npy", X)
     names = {"X": X, "y": y, "X_new": X[:5], "y_better": truth}
     for example in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
         exec(example, names)

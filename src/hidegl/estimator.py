@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
 from hidegl.inference import RULES, GivenLabels, Rule, best_classes, label_distributions
 from hidegl.labels import Labels
-from hidegl.learning import RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
+from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
 from hidegl.memory import check_memory
 from hidegl.persistence import SavedModel, State
@@ -85,14 +85,15 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         columns; else nothing.
     n_components : int, "auto" or None, default="auto"
         Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
-        many as explain nine tenths of the variance, at most 200.
+        many as explain 90 % of the variance (80 %, if no value is negative), at most 200.
     n_nearest : int or None, default=8
         The number of points that a row is assigned to; None for all of them, as in the paper, which takes n×k memory.
     start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
         Where the points start: a few steps of k-means, rows at random, or given places.
     learning_rows : int, "auto" or None, default="auto"
         How many rows, drawn at random, the points are learned on; all rows are labelled. "auto": 256 a point. The
-        learning begins on fewer, and its steps are over-relaxed. None: Algorithm 1 of the paper as it stands.
+        learning begins on fewer, with over-relaxed steps and 3 assignments a row. None: Algorithm 1 of the paper as it
+        stands.
     max_iter : int, default=100
         The most iterations of the learning of points.
     tol : float, default=3e-3
@@ -349,7 +350,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             progress=progress,
             keep=checkpoint.keep,
             lambda1=self.lambda1,
-            n_nearest=n_nearest,
+            n_nearest=n_nearest if self.learning_rows is None else min(n_nearest, LEARNING_NEAREST),
             tol=self.tol,
             relaxation=1.0 if self.learning_rows is None else RELAXATION,
         )

@@ -30,6 +30,9 @@ WARM_UP = ((32, 6), (64, 4))
 LAST_STAGE = 256
 """learning_rows="auto": rows a point of the last stage, if there are so many."""
 
+LEARNING_NEAREST = 3
+"""How many points a row is assigned to while they are learned. Its 3 nearest have most of its weight."""
+
 RELAXATION = 1.8
 """The points move so many times as far as the M-step says. Beyond 2 they would not settle."""
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
@@ -33,8 +32,13 @@ OUTWEIGHS = 100
 MANY_COLUMNS = 100
 """From here on, signed columns are taken as an embedding, and distances gain from fewer, principal components."""
 
-MOST_COMPONENTS, EXPLAINED = 200, 0.9
-"""As many components as explain this part of the variance, but no more than this."""
+MOST_COMPONENTS = 200
+"""No more principal components than this."""
+
+EXPLAINED, EXPLAINED_OF_AMOUNTS = 0.9, 0.8
+"""As many components as explain this part of the variance: in an embedding each direction may carry meaning, while
+amounts (pixels, counts: no value is negative) repeat themselves, and their small components are noise.
+"""
 
 SAMPLE_ROWS = 5_000
 """How many rows the map is learned from."""
@@ -134,9 +138,11 @@ def safe_lengths(X: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of length 1, zero rows left as they are. Divided by the largest entry first: no overflow, no underflow."""
+    """Rows of length 1, zero rows left as they are. Divided by the largest entry first where squares would overflow."""
     if sp.issparse(X):
         return normalize(normalize(X, norm="max"))
+    if (lengths := safe_lengths(X)) is not None:
+        return X / lengths
     peaks = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where(peaks > 0, peaks, 1)
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
@@ -160,6 +166,7 @@ def learn_preparation(
     largest = abs(sample).max()
     if largest > LARGEST:
         raise ValueError(f"X must hold values up to {LARGEST:.0e} in size, got {largest:.2g}: their squares overflow")
+    share = EXPLAINED_OF_AMOUNTS if sample.min() >= 0 else EXPLAINED
     if preprocess == "auto":
         preprocess = automatic_preprocess(sample)
     if preprocess == "unit":
@@ -181,7 +188,7 @@ def learn_preparation(
         offset=offset,
         bounds=bounds,
         scale=scale,
-        basis=principal_components(sample, n_components, int(rng.integers(2**31))),
+        basis=principal_components(sample, n_components, share, int(rng.integers(2**31))),
     )
 
 
@@ -190,9 +197,11 @@ def automatic_preprocess(sample: Any) -> str | None:
     or there are very many columns (embeddings): unit rows.
     """
     d = sample.shape[1]
+    if d <= FEW_COLUMNS:
+        return "standardize"
     _, spread = column_statistics(sample)
     varying = spread[spread > 0]
-    if d <= FEW_COLUMNS or (len(varying) and varying.max() > OUTWEIGHS * np.median(varying)):
+    if len(varying) and varying.max() > OUTWEIGHS * np.median(varying):
         return "standardize"
     return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
 
@@ -220,8 +229,10 @@ def column_statistics(sample: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
     return mean, np.where(spread > 1e-10 * np.abs(mean), spread, 0.0)
 
 
-def principal_components(sample: Any, n_components: int | str | None, seed: int) -> NDArray[np.float64] | None:
-    """The directions of the largest variance (d, r), or None to keep all columns."""
+def principal_components(
+    sample: Any, n_components: int | str | None, share: float, seed: int
+) -> NDArray[np.float64] | None:
+    """The directions of the largest variance (d, r), or None to keep all columns; "auto" explains `share` of it."""
     n, d = sample.shape
     most = MOST_COMPONENTS if n_components == "auto" else n_components
     most = min(int(most or d), d, n) - sp.issparse(sample)
@@ -234,8 +245,8 @@ def principal_components(sample: Any, n_components: int | str | None, seed: int)
     else:
         centred = sample - sample.mean(axis=0)
         covariance = centred.T @ centred
-        values, vectors = scipy.linalg.eigh(covariance, subset_by_index=(d - most, d - 1), check_finite=False)
-        basis, explained = vectors[:, ::-1], values[::-1] / (np.trace(covariance) or 1)
+        values, vectors = np.linalg.eigh(covariance)  # all of them: faster than LAPACK's search for some
+        basis, explained = vectors[:, : -most - 1 : -1], values[: -most - 1 : -1] / (np.trace(covariance) or 1)
     if n_components == "auto":
-        basis = basis[:, : 1 + np.searchsorted(np.cumsum(explained), EXPLAINED)]
+        basis = basis[:, : 1 + np.searchsorted(np.cumsum(explained), share)]
     return np.ascontiguousarray(basis, dtype=np.float64)

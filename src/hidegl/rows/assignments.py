@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hidegl.rows import kernels
 
-PRODUCT_NUMBERS = 1_000_000
+PRODUCT_NUMBERS = 250_000
 """How many entries of X Cᵀ are computed at a time: few enough to stay in the cache until they are read."""
 
 
