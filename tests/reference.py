@@ -99,3 +99,37 @@ def agr_objective(A, Z, W, Y, lambda2):
 def agr_coefficients(Z, W, Y, lambda2):
     """A* of eq. optimal:A."""
     return lambda2 * np.linalg.pinv(2 * Z.T @ laplacian(W) @ Z + lambda2 * Z.T @ Z, hermitian=True) @ Z.T @ Y
+
+
+def poisson_scores(W, labelled, Y_l, lambda2):
+    """(diag(W1) + λ2 I − W) F = Y_l less its mean, on labelled rows, and 0 elsewhere."""
+    sources = np.zeros((len(W), Y_l.shape[1]))
+    sources[labelled] = Y_l - Y_l.mean(axis=0)
+    return np.linalg.solve(np.diag(W.sum(axis=1)) + lambda2 * np.eye(len(W)) - W, sources)
+
+
+def mbo_scores(W, labelled, Y_l, lambda2, *, steps, diffusions):
+    """LGC's scores, then: one-hot rows by the largest score with equal class mass, labels kept, and diffusion.
+
+    Also returned: the smallest relative lead of a row's class over the next one, in any step.
+    """
+    D = np.diag(2 * W.sum(axis=1) + lambda2)
+    F = np.zeros((len(W), Y_l.shape[1]))
+    unlabelled = np.setdiff1d(np.arange(len(W)), labelled)
+    F[unlabelled] = lgc_scores(W, labelled, Y_l, lambda2)
+    Y = np.zeros_like(F)
+    Y[labelled] = Y_l
+    # what the closed form gives on labelled rows: D⁻¹ 2 (W F_u + W_l Y_l)
+    F = np.linalg.solve(D, 2 * W @ (F + Y))
+    margin = np.inf
+    for _ in range(steps):
+        scaled = F / np.maximum(F.sum(axis=0), np.finfo(float).tiny ** 0.5)
+        if F.shape[1] > 1:
+            second, first = np.sort(scaled, axis=1)[:, -2:].T
+            margin = min(margin, np.min((first - second) / first))
+        U = np.eye(F.shape[1])[scaled.argmax(axis=1)]
+        U[labelled] = Y_l
+        F = np.linalg.solve(D, 2 * W @ U)
+        for _ in range(diffusions - 1):
+            F = np.linalg.solve(D, 2 * W @ F)
+    return F, margin

@@ -180,7 +180,7 @@ def test_few_points_and_a_point_for_every_row(blobs, rule, graph, n_points):
         ({"n_nearest": 0}, ValueError, "n_nearest.*got 0"),
         ({"n_components": 0}, ValueError, "n_components.*got 0"),
         ({"graph": "knn"}, ValueError, "graph must be one of 'accurate', 'approx', 'anchor', got 'knn'"),
-        ({"rule": "svm"}, ValueError, "rule must be one of 'lgc', 'agr', got 'svm'"),
+        ({"rule": "svm"}, ValueError, "rule must be one of 'lgc', 'agr', 'poisson', 'mbo', got 'svm'"),
         ({"solver": "lu"}, ValueError, "solver must be one of 'direct', 'cg', got 'lu'"),
         ({"preprocess": "log"}, ValueError, "preprocess must be one of 'auto', 'unit', 'standardize', None, got 'log'"),
         ({"start": "best"}, ValueError, "start must be one of 'kmeans', 'random', got 'best'"),

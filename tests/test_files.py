@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from hidegl import HiDeGL, load, read_rows
-from hidegl.rows import local
+from hidegl import HiDeGL, load, read_rows, writing
+from hidegl.rows import files, local
 from hidegl.rows.files import ArrayFile, ParquetFiles
 from hidegl.rows.local import LocalRows
 
@@ -77,13 +80,14 @@ def written(kind, X, folder):
 KINDS = ("path", "memmap", "slice of memmap", "fortran memmap", "parquet columns", "parquet lists", "folder", "hdf5")
 
 
+@pytest.mark.parametrize("learning_rows", ["auto", 1600])
 @pytest.mark.parametrize("kind", [*KINDS, "zarr"])
-def test_the_same_labels_from_disk(kind, rows, tmp_path, monkeypatch):
+def test_the_same_labels_from_disk(kind, learning_rows, rows, tmp_path, monkeypatch):
     X, y = rows
-    expected = model().fit(X, y)
+    expected = model(learning_rows=learning_rows).fit(X, y)
     monkeypatch.setattr(local, "KEPT_BYTES", 0)  # nothing is kept: each pass reads and assigns again
     source = written(kind, X, tmp_path)
-    fitted = model().fit(source, y)
+    fitted = model(learning_rows=learning_rows).fit(source, y)
     np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
     np.testing.assert_allclose(fitted.label_distributions_, expected.label_distributions_, atol=1e-6)
     np.testing.assert_array_equal(fitted.predict(source), expected.predict(X))
@@ -175,10 +179,10 @@ def test_what_is_wrong_with_a_parquet_file_is_said(rows, tmp_path):
     with pytest.raises(ValueError, match="has no column 'z'; it has x0"):
         read_rows(path, columns=["z"])
     pq.write_table(pa.table({"e": [[1.0, 2.0], [3.0]]}), path)
-    with pytest.raises(ValueError, match="the column 'e' must hold lists of one length"):
+    with pytest.raises(ValueError, match=r"the column 'e' of .* must hold lists of one length, 2"):
         model().fit(path, y)
     pq.write_table(pa.table({"e": [[1.0, 2.0], None]}), path)
-    with pytest.raises(ValueError, match="without gaps"):
+    with pytest.raises(ValueError, match="must hold a value in every row, but has gaps"):
         model().fit(path, y)
     pq.write_table(pa.table({"e": pa.array([], pa.float64())}), path)
     with pytest.raises(ValueError, match="must hold rows, but is empty"):
@@ -189,6 +193,80 @@ def test_what_is_wrong_with_a_parquet_file_is_said(rows, tmp_path):
     pq.write_table(pa.table({"b": [1.0]}), folder / "1.parquet")
     with pytest.raises(ValueError, match=r"1\.parquet must have the columns of .*0\.parquet, but lacks a"):
         read_rows(folder)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2", "u1", "f2"])
+def test_numbers_of_any_type_and_many_columns_from_disk(dtype, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 1000)
+    X = (20 * truth[:, None] * (np.arange(120) % 2) + rng.integers(0, 9, (1000, 120))).astype(dtype)
+    y = np.where(np.arange(1000) < 6, truth, -1)
+    expected = model().fit(X, y).transduction_
+    monkeypatch.setattr(local, "KEPT_BYTES", 0)
+    np.save(tmp_path / "X.npy", X)
+    np.testing.assert_array_equal(model().fit(tmp_path / "X.npy", y).transduction_, expected)
+
+
+@pytest.mark.parametrize("kind", ["path", "folder"])
+def test_a_copied_model_reads_its_own_file(kind, rows, tmp_path, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(local, "KEPT_BYTES", 0)
+    fitted = model().fit(written(kind, X, tmp_path), y)
+    expected = fitted.transduction_
+    copies = [copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))]
+    del fitted
+    np.save(tmp_path / "other.npy", X[::-1].copy())
+    other = read_rows(tmp_path / "other.npy")
+    for copied in copies:
+        copied._kept.clear()
+        np.testing.assert_array_equal(copied.transduction_, expected)
+    assert other.n_rows == len(X)
+
+
+def test_parquet_files_of_mixed_types_are_read_as_the_widest(tmp_path):
+    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [0.25, 0.5]}), tmp_path / "2.parquet")
+    rows = read_rows(tmp_path)
+    np.testing.assert_array_equal(rows.take(np.arange(5))[:, 0], [1, 2, 3, 0.25, 0.5])
+    np.testing.assert_array_equal(rows.collect()[:, 0], [1, 2, 3, 0.25, 0.5])
+    pq.write_table(pa.table({"a": pa.array([1, None])}), tmp_path / "3.parquet")
+    with pytest.raises(ValueError, match=r"the column 'a' of .*3\.parquet must hold a value in every row"):
+        read_rows(tmp_path).take(np.arange(6))
+    for name, lists in (("0", [[1.0, 2.0]]), ("1", [[1.0]])):
+        pq.write_table(pa.table({"e": lists}), tmp_path / f"{name}.parquet")
+    (tmp_path / "2.parquet").unlink()
+    (tmp_path / "3.parquet").unlink()
+    with pytest.raises(ValueError, match=r"'e' of .*1\.parquet must hold lists of one length, 2"):
+        read_rows(tmp_path).take(np.arange(2))
+
+
+def test_columns_of_a_parquet_file_are_known_by_their_names(rows, tmp_path):
+    X, y = rows
+    pq.write_table(as_columns(X), tmp_path / "X.parquet")
+    fitted = model().fit(tmp_path / "X.parquet", y)
+    assert list(fitted.feature_names_in_) == ["x0", "x1", "x2", "x3", "x4"]
+    pq.write_table(as_columns(X).select(["x1", "x0", "x2", "x3", "x4"]), tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match=r"columns of the fit in their order, x0, x1, x2, x3, x4, got x1, x0"):
+        fitted.predict(tmp_path / "other.parquet")
+    sorted_columns = read_rows(tmp_path / "other.parquet", columns=["x0", "x1", "x2", "x3", "x4"])
+    np.testing.assert_array_equal(fitted.predict(sorted_columns), fitted.predict(tmp_path / "X.parquet"))
+
+
+def test_a_failed_write_leaves_no_threads_limited(rows, tmp_path, monkeypatch):
+    X, y = rows
+    fitted = model().fit(X, y)
+    before = [library["num_threads"] for library in threadpool_info()]
+
+    def full_disk(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setitem(writing.WRITERS, ".csv", lambda file, parts, *_: [full_disk() for _ in parts])
+    with pytest.raises(OSError, match="No space") as kept:
+        fitted.write_labels(tmp_path / "labels.csv")
+    assert [library["num_threads"] for library in threadpool_info()] == before
+    assert kept.value
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_memmap_that_the_file_does_not_show_is_read_from_memory(tmp_path):
@@ -202,19 +280,21 @@ def test_a_memmap_that_the_file_does_not_show_is_read_from_memory(tmp_path):
 def test_a_file_cut_short_is_an_error(tmp_path):
     path = tmp_path / "X.npy"
     np.save(path, np.zeros((1000, 4)))
-    rows = ArrayFile(np.load(path, mmap_mode="r"))
+    rows = ArrayFile.of(np.load(path, mmap_mode="r"))
     with path.open("r+b") as file:
         file.truncate(5000)
-    with pytest.raises(OSError, match=r"X\.npy ended before row 1000"):
+    with pytest.raises(OSError, match=r"X\.npy was changed since it was given to fit"):
         rows[900:1000]
 
 
-def test_few_row_groups_are_kept_decoded(rows, tmp_path):
+def test_few_row_groups_are_kept_decoded(rows, tmp_path, monkeypatch):
     X, _ = rows
     pq.write_table(as_columns(X), tmp_path / "X.parquet", row_group_size=100)
     source = ParquetFiles([tmp_path / "X.parquet"])
-    LocalRows(source).collect()
-    assert len(source._decoded) <= 4
+    assert source._group(0).nbytes == 2000
+    monkeypatch.setattr(files, "KEPT_BYTES", 10_000)
+    np.testing.assert_array_equal(LocalRows(source).collect(), X)
+    assert len(source._decoded) == 5
 
 
 MEMORY = """
@@ -222,7 +302,7 @@ import json, sys
 import numpy as np
 from pathlib import Path
 from hidegl import HiDeGL
-from hidegl.rows import local
+from hidegl.rows import files, local
 
 def megabytes(field):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -4,14 +4,26 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from hidegl.graph import ImplicitGraph
-from hidegl.inference import RULES, AGRRule, GivenLabels, LGCRule, LGCRuleByCG, scores
+from hidegl.inference import (
+    MBO_DIFFUSIONS,
+    MBO_STEPS,
+    RULES,
+    AGRRule,
+    GivenLabels,
+    LGCRule,
+    LGCRuleByCG,
+    MBORule,
+    PoissonRule,
+    lgc_sums,
+    scores,
+)
 from hidegl.linalg import conjugate_gradients
 from problems import as_assignments, problems, sparse_rows
 
@@ -23,7 +35,8 @@ def implicit(p, kind="accurate"):
 
 
 def given_labels(p):
-    return GivenLabels(p.labelled, as_assignments(p.Z[p.labelled]), p.Y_l)
+    shares = np.full(p.Y_l.shape[1], 1 / p.Y_l.shape[1])
+    return GivenLabels(p.labelled, as_assignments(p.Z[p.labelled]), p.Y_l, shares)
 
 
 def infer(p, rule):
@@ -46,6 +59,37 @@ def test_lgc_by_conjugate_gradients_is_the_direct_solve(kind, p):
     direct = infer(p, LGCRule.on(graph, p.lambda2))
     by_cg = infer(p, LGCRuleByCG.on(graph, p.lambda2))
     assert np.linalg.norm(by_cg - direct) <= 1e-6 * np.linalg.norm(direct)
+
+
+@given(problems())
+def test_poisson_is_the_dense_solve_up_to_a_constant(p):
+    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    rule = PoissonRule.on(implicit(p), p.lambda2)
+    dense = reference.poisson_scores(W, p.labelled, p.Y_l, p.lambda2)[p.unlabelled]
+    F = infer(p, rule)[p.unlabelled]
+    assert F.min() >= -1e-9
+    shift = (F - dense).mean(axis=0)
+    np.testing.assert_allclose(F - dense, np.tile(shift, (len(F), 1)), atol=1e-7 * max(1, np.abs(dense).max()))
+
+
+@given(problems())
+def test_mbo_is_the_dense_scheme(p):
+    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    dense, margin = reference.mbo_scores(W, p.labelled, p.Y_l, p.lambda2, steps=MBO_STEPS, diffusions=MBO_DIFFUSIONS)
+    assume(margin > 1e-7)  # rounding may turn a tie, and with it all that follows
+    F = infer(p, MBORule.on(implicit(p), p.lambda2))
+    np.testing.assert_allclose(F, dense, rtol=1e-6, atol=1e-9)
+
+
+@given(problems())
+def test_labels_taken_out_of_the_shared_system_are_the_direct_solve(p):
+    rule = LGCRule.on(implicit(p), p.lambda2)
+    few = rule.infer(given_labels(p))
+    gram_l, _ = lgc_sums(as_assignments(p.Z[p.labelled]), rule.delta)
+    direct = 2 * np.linalg.solve(
+        rule.graph.M_inv - 2 * (rule.gram - gram_l.matrix()), as_assignments(p.Z[p.labelled]).transposed_product(p.Y_l)
+    )
+    np.testing.assert_allclose(few, direct, rtol=1e-7, atol=1e-9 * np.abs(direct).max())
 
 
 @given(problems())

@@ -94,7 +94,7 @@ def test_a_fit_goes_on_from_its_checkpoint(rows, tmp_path, stopped_after, random
     with pytest.warns(UserWarning, match="did not settle"):
         resumed = HiDeGL(30, callback=told.append, **options).fit(X, y)
     assert not path.exists()
-    assert len(told) <= 3 * 9 + 1 - stopped_after + 1  # three stages of nine values each, and the repeated one
+    assert len(told) <= 7 + 5 + 9 + 1 - stopped_after  # the reports of three stages, and the repeated one
     if random_state is not None:
         with pytest.warns(UserWarning, match="did not settle"):
             expected = HiDeGL(30, **options).fit(X, y)
@@ -187,7 +187,7 @@ def test_an_error_says_what_takes_too_much_memory(rows, monkeypatch):
     X, y, _ = rows
     monkeypatch.setattr(memory, "available_memory", lambda: 50_000_000)
     message = (
-        r"n_points=5000 needs about 1 GB of memory beside the rows, and 50 MB are available: lower n_points to 1118"
+        r"n_points=5000 needs about 1 GB of memory beside the rows, and 50 MB are available: n_points=1118 would fit"
     )
     with pytest.raises(MemoryError, match=message):
         HiDeGL(5000).fit(X, y)

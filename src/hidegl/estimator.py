@@ -71,8 +71,9 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         The weight of the tree's edges in that walk; not negative.
     graph : {"accurate", "approx", "anchor"}, default="accurate"
         The whole series of walks, its first two terms, or the anchor graph of Liu et al., which uses no tree.
-    rule : {"lgc", "agr"}, default="lgc"
-        How labels spread: local and global consistency, or anchor graph regularisation.
+    rule : {"lgc", "agr", "poisson", "mbo"}, default="lgc"
+        How labels spread: local and global consistency, or anchor graph regularisation, as in the paper; Poisson
+        learning; or "lgc" followed by thresholding and diffusing in turns, which sharpens the borders of classes.
     solver : {"direct", "cg"}, default="direct"
         A k×k factorisation, or the paper's conjugate gradients. They give the same answer.
     class_prior : {"balanced", "labels"}, None or array of shape (n_classes,), default="balanced"
@@ -92,10 +93,10 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         Where the points start: a few steps of k-means, rows at random, or given places.
     learning_rows : int, "auto" or None, default="auto"
         How many rows, drawn at random, the points are learned on; all rows are labelled. "auto": 256 a point. The
-        learning begins on fewer, with over-relaxed steps and 3 assignments a row. None: Algorithm 1 of the paper as it
-        stands.
+        learning begins on 32 and 64 a point; all its steps are over-relaxed and assign a row to 3 points. None:
+        Algorithm 1 of the paper as it stands, on all rows and with `n_nearest` assignments.
     max_iter : int, default=100
-        The most iterations of the learning of points.
+        The most iterations of the learning of points, on `learning_rows`; at most 10 more are made on fewer before.
     tol : float, default=3e-3
         The learning stops when an iteration gains less than this, in units of sigma a row.
     random_state : int, RandomState instance or None, default=None
@@ -127,9 +128,9 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     coef_ : array of shape (n_points, n_classes)
         What the labels say about each point, A.
     objective_ : array of shape (n_iter_ + 1,)
-        The objective at each iteration; it never decreases.
+        The objective at each iteration on `learning_rows`; it never decreases.
     n_iter_ : int
-        Iterations run.
+        Iterations run on them.
     converged_ : bool
         Whether the last one gained less than `tol`.
     settings_ : dict
@@ -206,7 +207,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array, sparse matrix or data frame of shape (n_rows, n_features), or rows on disk
             On disk: the path of a .npy or Parquet file, a numpy memmap, an HDF5 or Zarr array, or what
-            `hidegl.read_rows` gives. They are read a block at a time, and memory does not grow with them.
+            `hidegl.read_rows` gives. They are read a block at a time, and memory does not grow with them. If they
+            are many, `transduction_` and `relabel` read them again: the file must stay as it is.
         y : array of shape (n_rows,), default=None
             Labels. For numbers −1 means unlabelled; None, NaN and pandas' NA mean it for numbers and strings. With no
             label at all, everything but the labels is learned, and `relabel` takes them later. (A y of −1 and 1 alone
@@ -279,7 +281,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     @property
     def transduction_(self) -> NDArray[Any]:
-        return self.classes_[self._once("transduction", self._transduce)]
+        codes = self._once("transduction", self._transduce)
+        return self.classes_[codes]
 
     @property
     def label_distributions_(self) -> Matrix:
@@ -287,10 +290,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     @property
     def assignments_(self) -> sp.csr_array:
+        self._require_fit("assignments_")
         return self._Z.collect().to_csr()
 
     @property
     def points_(self) -> Matrix:
+        self._require_fit("points_")
         return self._preparation.restore(self._C)
 
     # The steps of fit
@@ -335,7 +340,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
         k = self._number_of_points(rows.n_rows)
         n_nearest = min(self.n_nearest or k, k)
-        check_memory(k)
+        check_memory(k, 8 if self.rule == "agr" else 5)
         stages = learning_stages(rows.n_rows, k, self.learning_rows, self.max_iter)
         progress.passing("preparing", rows.n_rows)
         rows = rows.map(prepare, self._preparation)
@@ -427,7 +432,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             if len(labels.classes) == 1:
                 warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
             rule = self._rule
-            A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot))
+            A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot, shares))
             self.coef_, self._delta, self._scales = A, rule.delta, column_scales(rule.spread @ A, shares)
         else:
             self.__dict__.pop("coef_", None)
@@ -440,6 +445,11 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
         return self.coef_, self._delta, self._scales
+
+    def _require_fit(self, name: str) -> None:
+        """An AttributeError, so that `hasattr` says what a fit would change."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit")
 
     def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """What takes a pass over all rows is computed when it is asked for, and kept until the labels change."""

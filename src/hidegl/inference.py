@@ -1,4 +1,4 @@
-"""§3.4: from a few labels to F, by one of the paper's two rules, both held in a k×c matrix A.
+"""§3.4: from a few labels to F, by one of the paper's two rules or two of ours, all held in a k×c matrix A.
 
     LGC rule   F_u = D⁻¹ Z_u A,   A = 2 (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ Z_lᵀ Y_l,   D = 2 diag(W1) + λ2 I
     AGR rule   F   = Z A,          A = λ2 (2 Zᵀ L(W) Z + λ2 B)⁺ Zᵀ Y,          Zᵀ L(W) Z = Zᵀ diag(W1) Z − B M B
@@ -23,18 +23,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hidegl.graph import ImplicitGraph
-from hidegl.linalg import Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
-from hidegl.priors import distributions
+from hidegl.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
+from hidegl.priors import column_scales, distributions
 from hidegl.rows.assignments import Assignments, Gram
 
 
 @dataclass(frozen=True)
 class GivenLabels:
-    """The l labelled rows: which they are, their rows of Z, and their classes one-hot."""
+    """The l labelled rows: which they are, their rows of Z, their classes one-hot, and the shares that classes have."""
 
     rows: NDArray[np.intp]
     Z: Assignments
     Y: Matrix
+    shares: Vector | None = None
 
     @property
     def ZtY(self) -> Matrix:
@@ -84,13 +85,25 @@ class LGCRule:
         gram, spread = graph.Z.sum(lgc_sums, delta)
         return cls(graph, delta, gram.matrix(), spread)
 
+    @cached_property
+    def system(self) -> Cholesky:
+        """S = M⁻¹ − 2 Zᵀ D⁻¹ Z over all rows, labelled or not, factorised once for all labels."""
+        S = -2 * self.gram
+        S += self.graph.M_inv
+        return Cholesky.of(S, overwrite=True)
+
     def infer(self, given: GivenLabels) -> Matrix:
-        gram_l, _ = lgc_sums(given.Z, self.delta)
-        system = gram_l.matrix()  # becomes M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u in its place: k×k may be large
-        system -= self.gram
-        system *= 2
-        system += self.graph.M_inv
-        return 2 * solve_spd(system, given.ZtY)
+        """The labelled rows are taken out of S by Woodbury's identity: O(k²l), and no second factorisation.
+
+        If they are more than the points, the system without them is factorised instead.
+        """
+        if len(given.rows) > len(self.delta):
+            gram_l, _ = lgc_sums(given.Z, self.delta)
+            return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), given.ZtY)
+        influence = self.system.solve(given.Z.dense.T)  # S⁻¹ Z_lᵀ
+        weights = given.Z.product(self.delta)
+        K = given.Z.product(influence) + np.diag(weights / 2)
+        return influence @ solve_spd((K + K.T) / 2, weights[:, None] * given.Y)
 
 
 @dataclass(frozen=True)
@@ -151,7 +164,67 @@ def degree_gram(Z: Assignments, reach: Vector) -> tuple[Gram]:
     return (Z.gram(Z.product(reach)),)
 
 
+@dataclass(frozen=True)
+class PoissonRule:
+    """Poisson learning (Calder et al., 2020) on the implicit graph: labels are sources and sinks of a heat flow.
+
+    F solves (diag(W1) + λ2 I − W) F = S, where S is Y_l less its mean on labelled rows and 0 elsewhere. By Woodbury's
+    identity F_u = D⁻¹ Z_u A with A = (M⁻¹ − Zᵀ D⁻¹ Z)⁻¹ Z_lᵀ D_l⁻¹ S_l. Up to λ2 the system leaves a constant in each
+    column open: the one is added that makes it non-negative.
+    """
+
+    graph: ImplicitGraph
+    delta: Vector
+    gram: Matrix
+    spread: Vector
+
+    @classmethod
+    def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
+        """One pass over Z for Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1, which sends k×k."""
+        delta = graph.reach + lambda2
+        gram, spread = graph.Z.sum(lgc_sums, delta)
+        return cls(graph, delta, gram.matrix(), spread)
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        sources = (given.Y - given.Y.mean(axis=0)) / given.Z.product(self.delta)[:, None]
+        A = solve_spd(self.graph.M_inv - self.gram, given.Z.transposed_product(sources))
+        return A - self.delta[:, None] * (A / self.delta[:, None]).min(axis=0)
+
+
+MBO_STEPS, MBO_DIFFUSIONS = 10, 3
+"""How often F is made one-hot, and how often it is diffused in between."""
+
+
+@dataclass(frozen=True)
+class MBORule(LGCRule):
+    """The LGC rule, then thresholding dynamics (Merriman, Bence and Osher) on the implicit graph.
+
+    Every row takes the class with the largest score, classes scaled to their shares and given labels kept; these
+    one-hot rows diffuse, F ← D⁻¹ 2W F; and so on. Each step is one pass over Z, which sends k×c, and k×k solves.
+    """
+
+    def infer(self, given: GivenLabels) -> Matrix:
+        A = super().infer(given)
+        diffuse = self.graph.M.solve
+        for _ in range(MBO_STEPS):
+            scoring = A, self.delta, column_scales(self.spread @ A, given.shares)
+            (ZtU,) = self.graph.Z.sum(thresholded_sums, *scoring)
+            (own,) = thresholded_sums(given.Z, *scoring)
+            A = 2 * diffuse(ZtU - own + given.ZtY)
+            for _ in range(MBO_DIFFUSIONS - 1):
+                A = 2 * diffuse(self.gram @ A)
+        return A
+
+
+def thresholded_sums(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Matrix]:
+    """Zᵀ U of a block, where U is one-hot: each row has the class with the largest score."""
+    U = np.eye(A.shape[1])[best_classes(Z, A, delta, scales)]
+    return (Z.transposed_product(U),)
+
+
 RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {
     "lgc": {"direct": LGCRule.on, "cg": LGCRuleByCG.on},
     "agr": {"direct": AGRRule.on, "cg": AGRRuleByCG.on},
+    "poisson": {"direct": PoissonRule.on},
+    "mbo": {"direct": MBORule.on},
 }

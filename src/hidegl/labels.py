@@ -100,7 +100,9 @@ def is_missing(value: Any) -> bool:
 
 def plus_minus_one(values: NDArray[Any]) -> bool:
     """Whether y is a full labelling by the two classes −1 and 1: nothing else in it, and at least half of it 1."""
-    if not all(isinstance(value, int | float) and abs(value) == 1 for value in values.tolist()):
+    if values.dtype.kind not in "iuf" and not all(isinstance(value, int | float) for value in values):
+        return False
+    if not np.all((values == 1) | (values == -1)):
         return False
     if not 0.5 <= np.mean(values == 1) < 1:
         return False

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from hidegl._version import __version__
 from hidegl.linalg import Matrix
 from hidegl.persistence import read_archive, write_archive
 from hidegl.points import HighDensePoints, learn_points
@@ -161,5 +162,7 @@ def fingerprint(rows: Rows, parameters: dict[str, Any]) -> str:
     places = np.unique(np.linspace(0, rows.n_rows - 1, FINGERPRINT_ROWS).astype(np.intp))
     some = rows.take(places)
     numbers = np.ascontiguousarray(some.toarray() if hasattr(some, "toarray") else some)
-    text = json.dumps([rows.n_rows, str(numbers.dtype), parameters], default=lambda x: np.asarray(x).tolist())
+    text = json.dumps(
+        [__version__, rows.n_rows, str(numbers.dtype), parameters], default=lambda x: np.asarray(x).tolist()
+    )
     return hashlib.sha256(text.encode() + numbers.tobytes()).hexdigest()

@@ -31,17 +31,13 @@ def n_bytes(block: Any) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-MATRICES = 5
-"""How many k×k matrices the graph and the rule hold at once. What has n rows is kept only if there is room for it."""
-
-
-def check_memory(k: int) -> None:
-    """An error if a fit of k points needs more memory than there is."""
-    needed, available = MATRICES * 8 * k * k, available_memory()
+def check_memory(k: int, matrices: int) -> None:
+    """An error if so many k×k matrices do not fit. What has n rows is kept only if there is room for it."""
+    needed, available = matrices * 8 * k * k, available_memory()
     if needed > available:
         raise MemoryError(
             f"n_points={k} needs about {readable(needed)} of memory beside the rows, and {readable(available)} are "
-            f"available: lower n_points to {int((available / (MATRICES * 8)) ** 0.5)} or less"
+            f"available: n_points={int((available / (matrices * 8)) ** 0.5)} would fit"
         )
 
 

@@ -18,7 +18,8 @@ from hidegl.rows.local import LocalRows
 def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None) -> Rows:
     """The rows of a .npy file, a Parquet file, or a folder of Parquet files in the order of their names.
 
-    Give them to `fit` and `predict` in place of an array: they are read a block at a time, and again at each pass.
+    Give them to `fit` and `predict` in place of an array: they are read a block at a time (a row group at a time from
+    Parquet), and again at each pass: the file must stay as it is while the model is used on the rows of its fit.
     HDF5 and Zarr arrays need no reading: `fit` takes h5py's and zarr's own objects.
 
     Parameters
@@ -52,12 +53,19 @@ def rows_of(estimator: Any, X: Any, *, reset: bool) -> Rows:
         X = checked_file(X)
     if not isinstance(X, Rows):
         return LocalRows(read_numbers(estimator, X, reset=reset))
-    n_features = X.take(np.arange(1)).shape[1]
+    n_features, names = X.take(np.arange(1)).shape[1], getattr(X, "names", None)
     if reset:
         estimator.n_features_in_ = n_features
         estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
     if n_features != estimator.n_features_in_:
         raise ValueError(f"X must have the {estimator.n_features_in_} columns of the fit, got {n_features}")
+    if names is not None and list(names) != list(getattr(estimator, "feature_names_in_", names)):
+        raise ValueError(
+            f"X must have the columns of the fit in their order, {', '.join(estimator.feature_names_in_)}, got "
+            f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])"
+        )
     return X
 
 
@@ -68,7 +76,7 @@ def checked_file(thing: Any) -> Rows:
     if np.dtype(thing.dtype).kind not in "biuf":
         raise ValueError(f"X must hold numbers, got the type {thing.dtype}")
     if isinstance(thing, np.memmap):
-        thing = ArrayFile(thing) if ArrayFile.can_read(thing) else thing
+        thing = ArrayFile.of(thing) if ArrayFile.can_read(thing) else thing
     elif Dataset.can_read(thing):
         thing = Dataset(thing)
     return LocalRows(thing).map(finite)

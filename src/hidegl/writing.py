@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,17 +19,20 @@ from hidegl.persistence import replacing
 Part = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]
 """Labels, confidences, and which labels were given, of some rows."""
 
+BLOCKS_A_GROUP = 128
+"""How many blocks make a row group of a Parquet file."""
+
 NAMES = ("label", "confidence", "given")
 
 
 def write_labels(
-    path: str | os.PathLike[str], blocks: Iterator[NDArray[Any]], codes: NDArray[Any], classes: NDArray[Any]
+    path: str | os.PathLike[str], blocks: Generator[NDArray[Any]], codes: NDArray[Any], classes: NDArray[Any]
 ) -> None:
     """Write what the blocks of class probabilities say, with the given labels (`codes` ≥ 0) as they were given."""
     path = Path(path)
     if path.suffix not in WRITERS:
         raise ValueError(f"path must end in {', '.join(WRITERS)}, got {path}")
-    with replacing(path) as file:
+    with closing(blocks), replacing(path) as file:  # an error must not leave threads behind
         WRITERS[path.suffix](file, parts(blocks, codes, classes), len(codes), classes)
 
 
@@ -74,8 +79,9 @@ def write_parquet(file: IO[bytes], parts: Iterator[Part], n_rows: int, classes: 
     label = pa.array(classes).type
     schema = pa.schema([("label", label), ("confidence", pa.float32()), ("given", pa.bool_())])
     with pq.ParquetWriter(file, schema) as writer:
-        for part in parts:
-            writer.write_batch(pa.record_batch(list(map(pa.array, part)), schema=schema))
+        while some := list(islice(parts, BLOCKS_A_GROUP)):
+            columns = [np.concatenate(column) for column in zip(*some, strict=True)]
+            writer.write_table(pa.table(columns, schema=schema))
 
 
 WRITERS: dict[str, Callable[[IO[bytes], Iterator[Part], int, NDArray[Any]], None]] = {

@@ -68,6 +68,13 @@ class Assignments:
             return kernels.product(self.columns, self.weights, A[:, None])[:, 0]
         return kernels.product(self.columns, self.weights, np.ascontiguousarray(A))
 
+    @property
+    def dense(self) -> NDArray[np.float64]:
+        """(b, k): for a few rows."""
+        Z = np.zeros(self.shape)
+        np.add.at(Z, (np.arange(len(Z))[:, None], self.columns), self.weights)
+        return Z
+
     def to_csr(self) -> sp.csr_array:
         b, s = self.columns.shape
         indptr = np.arange(0, b * s + 1, s)
@@ -97,10 +104,9 @@ class Gram:
 
     def __iadd__(self, other: Self) -> Self:
         self.waiting += other.waiting
-        if other.total is None:
-            self.matrix()
-        else:
-            self.total = self.matrix() + other.total
+        total = self.matrix()
+        if other.total is not None:
+            total += other.total
         return self
 
     def matrix(self) -> NDArray[np.float64]:

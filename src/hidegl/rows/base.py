@@ -9,7 +9,8 @@ and top-level, so that they travel; they see one block and never its number, so 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from itertools import chain
 from typing import Any, Self
 
@@ -56,7 +57,7 @@ class Rows(ABC):
         return self.take(sample_indices(self.n_rows, size, rng))
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         """All rows in their order, a block at a time on this host."""
 
     def collect(self) -> Block:
@@ -69,13 +70,14 @@ def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.in
     return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
-def concatenate(blocks: Iterator[Block], n_rows: int) -> Block:
-    first = next(blocks)
-    if not isinstance(first, np.ndarray):
-        return type(first).concatenate([first, *blocks])
-    whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
-    start = 0
-    for block in chain([first], blocks):
-        whole[start : start + len(block)] = block
-        start += len(block)
-    return whole
+def concatenate(blocks: Generator[Block], n_rows: int) -> Block:
+    with closing(blocks):  # an error must not leave threads behind
+        first = next(blocks)
+        if not isinstance(first, np.ndarray):
+            return type(first).concatenate([first, *blocks])
+        whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
+        start = 0
+        for block in chain([first], blocks):
+            whole[start : start + len(block)] = block
+            start += len(block)
+        return whole

@@ -10,7 +10,6 @@ import mmap
 import os
 import weakref
 from collections import OrderedDict
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,21 +19,25 @@ from numpy.typing import NDArray
 
 Index = slice | NDArray[np.intp]
 
-KEPT_GROUPS = 4
-"""How many row groups of a Parquet file are kept decoded: blocks in several threads lie in neighbouring ones."""
+KEPT_BYTES = 256 * 2**20
+"""How much of a Parquet file is kept decoded; at least two row groups, since blocks in several threads lie in both."""
 
 
 class ArrayFile:
-    """The C-ordered numbers of a memory-mapped array, read from its file."""
+    """C-ordered numbers in a file, from some place on."""
 
     on_disk = True
 
-    def __init__(self, array: np.memmap[Any, Any]) -> None:
-        self.shape, self.dtype = array.shape, array.dtype
-        self._path = os.fspath(array.filename or "")
-        self._offset = file_offset(array)
-        self._file = os.open(self._path, os.O_RDONLY)
+    def __init__(self, path: str, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], stamp: Any = None) -> None:
+        self.shape, self.dtype = shape, dtype
+        self._path, self._offset = path, offset
+        self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
+        self._stamp = stamp or self._present_stamp()
+
+    @classmethod
+    def of(cls, array: np.memmap[Any, Any]) -> ArrayFile:
+        return cls(os.fspath(array.filename or ""), file_offset(array), array.shape, array.dtype)
 
     @staticmethod
     def can_read(array: np.memmap[Any, Any]) -> bool:
@@ -42,7 +45,13 @@ class ArrayFile:
         in_file = bool(array.filename) and array.mode in ("r", "r+", "w+") and hasattr(os, "preadv")
         return in_file and array.flags.c_contiguous and array.ndim == 2
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy opens the file anew."""
+        return type(self), (self._path, self._offset, self.shape, self.dtype, self._stamp)
+
     def __getitem__(self, index: Index) -> NDArray[Any]:
+        if self._stamp != self._present_stamp():
+            raise OSError(f"{self._path} was changed since it was given to fit")
         if isinstance(index, slice):
             start, stop, _ = index.indices(self.shape[0])
             return self._read(start, stop)
@@ -60,9 +69,13 @@ class ArrayFile:
         while len(view):
             size = os.preadv(self._file, [view], at)
             if size == 0:
-                raise OSError(f"{self._path} ended before row {stop}: was it cut while it was read?")
+                raise OSError(f"{self._path} ended before row {stop}")
             view, at = view[size:], at + size
         return rows
+
+    def _present_stamp(self) -> tuple[int, int]:
+        status = os.fstat(self._file)
+        return status.st_size, status.st_mtime_ns
 
 
 def file_offset(array: np.memmap[Any, Any]) -> int:
@@ -106,35 +119,40 @@ class ParquetFiles:
     def __init__(self, paths: list[Path], columns: list[str] | None = None) -> None:
         import pyarrow.parquet as pq
 
-        self._files = [pq.ParquetFile(path) for path in paths]
-        self.columns, self.is_list = chosen_columns(self._files[0].schema_arrow, columns, paths[0])
-        for path, file in zip(paths, self._files, strict=True):
-            missing = [name for name in self.columns if name not in file.schema_arrow.names]
+        self._arguments = paths, columns
+        schemas = [pq.read_schema(path) for path in paths]
+        self.columns, self.is_list = chosen_columns(schemas[0], columns, paths[0])
+        for path, schema in zip(paths, schemas, strict=True):
+            missing = [name for name in self.columns if name not in schema.names]
             if missing:
                 raise ValueError(f"{path} must have the columns of {paths[0]}, but lacks {', '.join(missing)}")
-        self._groups = [(file, g) for file in self._files for g in range(file.metadata.num_row_groups)]
-        sizes = [file.metadata.row_group(g).num_rows for file, g in self._groups]
-        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        if self._starts[-1] == 0:
+        self.names = None if self.is_list else self.columns
+        fields = [schema.field(name).type for schema in schemas for name in self.columns]
+        self.dtype = np.result_type(
+            *{(field.value_type if self.is_list else field).to_pandas_dtype() for field in fields}
+        )
+        sizes, self._groups = [], []
+        for path in paths:
+            metadata = pq.read_metadata(path)
+            for number in range(metadata.num_row_groups):
+                if metadata.row_group(number).num_rows:
+                    sizes.append(metadata.row_group(number).num_rows)
+                    self._groups.append((path, number))
+        if not sizes:
             raise ValueError(f"{paths[0]} must hold rows, but is empty")
+        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
         self._decoded: OrderedDict[int, NDArray[Any]] = OrderedDict()
         self._lock = Lock()
+        self._width: int | None = None
+        self.shape = int(self._starts[-1]), self._group(0).shape[1]
+        self._width = self.shape[1]
 
-    @cached_property
-    def shape(self) -> tuple[int, int]:
-        return int(self._starts[-1]), self._first.shape[1]
-
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        return self._first.dtype
-
-    @cached_property
-    def _first(self) -> NDArray[Any]:
-        return self[0:1]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
 
     def __getitem__(self, index: Index) -> NDArray[Any]:
         if isinstance(index, slice):
-            start, stop, _ = index.indices(int(self._starts[-1]))
+            start, stop, _ = index.indices(self.shape[0])
             groups = np.arange(self._group_of(start), self._group_of(max(stop - 1, start)) + 1)
             parts = [self._group(g)[max(start - self._starts[g], 0) : max(stop - self._starts[g], 0)] for g in groups]
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -150,29 +168,36 @@ class ParquetFiles:
     def _group(self, number: int) -> NDArray[Any]:
         with self._lock:
             if number not in self._decoded:
-                while len(self._decoded) >= KEPT_GROUPS:
+                self._decoded[number] = self._decode(*self._groups[number])
+                while len(self._decoded) > 2 and sum(group.nbytes for group in self._decoded.values()) > KEPT_BYTES:
                     self._decoded.popitem(last=False)
-                file, group = self._groups[number]
-                self._decoded[number] = self._decode(file.read_row_group(group, columns=self.columns))
             self._decoded.move_to_end(number)
             return self._decoded[number]
 
-    def _decode(self, table: Any) -> NDArray[Any]:
+    def _decode(self, path: Path, number: int) -> NDArray[Any]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            table = file.read_row_group(number, columns=self.columns)
+        for name in self.columns:
+            if table.column(name).null_count:
+                raise ValueError(f"the column {name!r} of {path} must hold a value in every row, but has gaps")
         if not self.is_list:
-            columns = [table.column(name).to_numpy() for name in self.columns]
-            return np.stack(columns, axis=1)
+            return np.stack([table.column(name).to_numpy() for name in self.columns], axis=1).astype(
+                self.dtype, copy=False
+            )
         column = table.column(self.columns[0]).combine_chunks()
+        width = self._width or len(column[0])
+        if not has_width(column, width):
+            raise ValueError(f"the column {self.columns[0]!r} of {path} must hold lists of one length, {width}")
         values = column.flatten().to_numpy(zero_copy_only=False)
-        if column.null_count or len(values) % max(len(column), 1) or not even_lengths(column):
-            raise ValueError(f"the column {self.columns[0]!r} must hold lists of one length, without gaps")
-        return values.reshape(len(column), -1)
+        return values.reshape(len(column), width).astype(self.dtype, copy=False)
 
 
-def even_lengths(column: Any) -> bool:
+def has_width(column: Any, width: int) -> bool:
     import pyarrow.compute as pc
 
-    lengths = pc.min_max(pc.list_value_length(column)).as_py()
-    return lengths["min"] == lengths["max"]
+    return pc.min_max(pc.list_value_length(column)).as_py() == {"min": width, "max": width}
 
 
 def chosen_columns(schema: Any, wanted: list[str] | None, path: Path) -> tuple[list[str], bool]:

@@ -88,7 +88,7 @@ def soften(X, C, columns, sigma):
 
 @compiled
 def transposed_product(columns, weights, X, k):
-    """ZᵀX (k, d), in the precision of X: a block adds few rows to each point."""
+    """ZᵀX (k, d) of a block, in the precision of X."""
     b, s = columns.shape
     d = X.shape[1]
     out = np.zeros((k, d), X.dtype)

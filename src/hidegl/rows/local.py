@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial, reduce
@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from hidegl.memory import available_memory, n_bytes
 from hidegl.progress import block_done
-from hidegl.rows.base import Block, Rows, Sums
+from hidegl.rows.base import Block, Rows, Sums, concatenate
 
 T = TypeVar("T")
 
@@ -63,9 +63,15 @@ class LocalRows(Rows):
         return LocalRows(self.take(indices), block_rows=self._block_rows)
 
     def take(self, indices: NDArray[np.intp]) -> Block:
-        return self._mapped(self._source[indices])
+        if not self._maps or len(indices) <= self._block_rows:
+            return self._mapped(self._source[indices])
 
-    def blocks(self) -> Iterator[Block]:
+        def part(start: int) -> Block:
+            return self._mapped(self._source[indices[start : start + self._block_rows]])
+
+        return concatenate(in_order(part, range(0, len(indices), self._block_rows)), len(indices))
+
+    def blocks(self) -> Generator[Block]:
         for block in in_order(self._block, range(0, self.n_rows, self._block_rows)):
             yield block
             block_done(self._block_rows)
@@ -73,6 +79,11 @@ class LocalRows(Rows):
     @property
     def is_kept(self) -> bool:  # type: ignore[override]
         return not self._maps and not self.on_disk
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns, where a file has them."""
+        return getattr(self._source, "names", None)
 
     @property
     def on_disk(self) -> bool:
@@ -132,7 +143,7 @@ class BlasThreads:
 BLAS_THREADS = BlasThreads()
 
 
-def in_order(function: Callable[[int], T], starts: range) -> Iterator[T]:
+def in_order(function: Callable[[int], T], starts: range) -> Generator[T]:
     """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
     if len(starts) == 1:  # too little for threads of ours; BLAS may use its own
         yield function(starts[0])
