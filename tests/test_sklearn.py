@@ -3,10 +3,12 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hidegl import HiDeGL
+from hidegl import AutoHiDeGL, HiDeGL
 
 
 @pytest.mark.filterwarnings("ignore:y holds one class only")
-@parametrize_with_checks([HiDeGL(), HiDeGL(rule="agr", graph="approx", solver="cg")])
+@pytest.mark.filterwarnings("ignore:one label only for the class")
+@pytest.mark.filterwarnings("ignore:.* labels contradict what the other labels say")
+@parametrize_with_checks([HiDeGL(), HiDeGL(rule="agr", graph="approx", solver="cg"), AutoHiDeGL(effort="quick")])
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -17,7 +17,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
-from hidegl.inference import RULES, GivenLabels, Rule, best_classes, label_distributions
+from hidegl.inference import RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
 from hidegl.labels import Labels
 from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
@@ -25,7 +25,7 @@ from hidegl.memory import check_memory
 from hidegl.persistence import SavedModel, State
 from hidegl.points import STARTS, HighDensePoints, assignments
 from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
-from hidegl.priors import class_shares, column_scales
+from hidegl.priors import class_shares, column_scales, distributions
 from hidegl.progress import Callback, Progress
 from hidegl.reading import rows_of
 from hidegl.rows.assignments import Assignments
@@ -267,13 +267,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows with the right label, among those that have a label in y."""
-        predicted = self.predict(X)
-        labels = Labels.read(y, len(predicted))
-        known = labels.rows
-        if not labels.any:
-            raise ValueError("y must hold at least one label to compare with")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))
+        return share_right(self.predict(X), y, sample_weight)
 
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points (n_rows, n_points), sparse; rows sum to 1."""
@@ -459,6 +453,14 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             self._kept[name] = compute()
         return self._kept[name]
 
+    def _leave_one_out(self) -> Matrix:
+        """The probabilities of each labelled row from the other labels (l, c), by the LGC rule."""
+        rule, labels = self._rule, self._labels
+        if not isinstance(rule, LGCRule):
+            raise ValueError(f"leave-one-out needs rule='lgc' or 'mbo', got {self.rule!r}")
+        given = GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot)
+        return distributions(rule.leave_one_out(given), self._scales)
+
     def _transduce(self) -> NDArray[Any]:
         codes = self._Z.map(best_classes, *self._scoring).collect()
         codes[self._labels.rows] = self._labels.codes[self._labels.rows]
@@ -530,3 +532,13 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = False
         return tags
+
+
+def share_right(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    """The share of right labels, among the rows that have a label in y."""
+    labels = Labels.read(y, len(predicted))
+    known = labels.rows
+    if not labels.any:
+        raise ValueError("y must hold at least one label to compare with")
+    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))

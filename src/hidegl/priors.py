@@ -15,6 +15,8 @@ from hidegl.linalg import Matrix, Vector
 
 PRIORS = ("balanced", "labels")
 
+SINKHORN_STEPS = 12
+
 
 def class_shares(prior: Any, labels: Labels) -> Vector | None:
     """The share of all rows for each class; None for no scaling, and where there is no label yet."""
@@ -43,6 +45,34 @@ def _named_shares(prior: str, labels: Labels) -> Vector:
     counts = np.bincount(labels.codes[labels.rows])
     weights = np.ones_like(counts) if prior == "balanced" else counts
     return weights / weights.sum()
+
+
+def shrunk_shares(labels: Labels) -> Vector:
+    """The shares of the given labels, drawn to equal ones as far as so few labels leave them open.
+
+    James and Stein's weight: the variance of the label counts under sampling, over their squared distance to uniform.
+    """
+    counts = np.bincount(labels.codes[labels.rows], minlength=len(labels.classes))
+    p, c = counts / counts.sum(), len(counts)
+    distance = (counts.sum() - 1) * np.sum((p - 1 / c) ** 2)
+    weight = 1.0 if distance == 0 else float(np.clip((1 - np.sum(p**2)) / distance, 0, 1))
+    return weight / c + (1 - weight) * p
+
+
+def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
+    """What to multiply the columns of P with, so that after rows are normalised its column means move to the shares.
+
+    With `strength` 1 all the way, with 0.5 half of it (the geometric mean of both), by Sinkhorn's iterations.
+    """
+    scales = np.ones(P.shape[1])
+    present = P.mean(axis=0)
+    goal = present ** (1 - strength) * shares**strength
+    goal /= goal.sum()
+    for _ in range(SINKHORN_STEPS):
+        scaled = P * scales
+        scaled /= scaled.sum(axis=1, keepdims=True)
+        scales *= goal / np.maximum(scaled.mean(axis=0), 1e-12)
+    return scales / scales.sum()
 
 
 def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:

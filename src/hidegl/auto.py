@@ -1,0 +1,343 @@
+"""AutoHiDeGL: HiDeGL models of many settings, averaged: few labels cannot tell which setting is best, and need not."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hidegl.calibration import learned_temperature, sharpened
+from hidegl.estimator import HiDeGL, share_right
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix, Vector
+from hidegl.persistence import SavedModel, State
+from hidegl.preparation import Preparation, learn_preparation, prepare
+from hidegl.priors import class_shares, scales_towards, shrunk_shares
+from hidegl.reading import rows_of
+from hidegl.rows.base import Rows
+from hidegl.settings import check_name, is_auto
+from hidegl.writing import write_labels
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an effort buys: sets of points (how many points, how many sets), the widths each is used at, and a rule."""
+
+    points: tuple[tuple[int, int], ...]
+    widths: tuple[float, ...] = (1.0, 0.5, 2.0)
+    rule: str = "lgc"
+
+
+EFFORTS = {
+    "quick": Plan(points=((1000, 1),)),
+    "default": Plan(points=((1500, 2), (3000, 2))),
+    "best": Plan(points=((3000, 2), (6000, 2), (10_000, 1)), rule="mbo"),
+}
+
+FEW_POINTS, ROWS_A_POINT = 2000, 2
+"""Sets of up to so many points have at least two rows a point; in larger ones every row may be a point."""
+
+HALF_WAY = 0.5
+"""How far class shares are moved to what the labels say of them."""
+
+
+class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Semi-supervised classification with nothing to set: an average of HiDeGL models of many settings.
+
+    Parameters
+    ----------
+    effort : {"quick", "default", "best"}, default="default"
+        How much time to spend: 3, 12 or 15 models, with up to 1,000, 3,000 or 10,000 points.
+    class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
+        The share of the rows that each class has. "auto": that of its labels, drawn to equal shares as far as so few
+        labels leave it open, and only half believed.
+    random_state : int, RandomState instance or None, default=None
+        The seed. The same seed gives the same labels.
+    verbose : bool, default=False
+        Show progress, if standard error is a terminal.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes among the given labels, sorted.
+    transduction_ : array of shape (n_rows,)
+        A label for every row of the fit; given labels are kept.
+    label_distributions_ : array of shape (n_rows, n_classes)
+        The probabilities behind `transduction_`, calibrated; rows sum to 1.
+    estimators_ : list of HiDeGL
+        The models that are averaged. They see the rows as `settings_` says that they were prepared.
+    settings_ : dict
+        What was chosen; `summary()` says it in words.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has names.
+
+    Examples
+    --------
+    >>> from hidegl import AutoHiDeGL
+    >>> from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+    >>> X, y = make_three_moons(random_state=0)
+    >>> six_labels = hide_labels(y, draw_labels(y, 6, seed=0, kind="balanced"))
+    >>> model = AutoHiDeGL(effort="quick", random_state=0).fit(X, six_labels)
+    >>> float((model.transduction_ == y).mean()) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        effort: str = "default",
+        *,
+        class_prior: str | ArrayLike = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.effort = effort
+        self.class_prior = class_prior
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Learning
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`."""
+        check_name("effort", self.effort, EFFORTS)
+        self.__dict__.pop("_labels", None)  # not fitted, until all is done
+        rows = rows_of(self, X, reset=True)
+        labels = Labels.read(y, rows.n_rows)
+        self._shares(labels)  # an error now, rather than after the learning
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._preparation = learn_preparation(rows, preprocess="auto", n_components="auto", rng=rng)
+        self.estimators_ = list(self._learn(rows.map(prepare, self._preparation).persist(), rng))
+        return self._label(labels)
+
+    def relabel(self, y: ArrayLike | None) -> Self:
+        """Label the rows of the fit from other labels. Points and trees stay."""
+        check_is_fitted(self)
+        return self._label(Labels.read(y, len(self._labels.codes)))
+
+    def _learn(self, rows: Rows, rng: np.random.Generator) -> Iterator[HiDeGL]:
+        """The models, without labels. Those with the same points differ in the width of their assignments."""
+        plan = EFFORTS[self.effort]
+        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "rule": plan.rule, "verbose": self.verbose}
+        for most, n_sets in plan.points:
+            k = min(most, rows.n_rows if most > FEW_POINTS else max(rows.n_rows // ROWS_A_POINT, 1))
+            for _ in range(n_sets):
+                first = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
+                yield first
+                again: dict[str, Any] = {"start": first.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
+                for width in plan.widths[1:]:
+                    yield HiDeGL(sigma=width * first.settings_["sigma"], **again, **fixed).fit(rows)
+
+    # From labels to probabilities
+
+    def _label(self, labels: Labels) -> Self:
+        shares = self._shares(labels)
+        self._labels, self.classes_ = labels, labels.classes
+        self._kept: dict[str, Matrix] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each would say what is said here once
+            for member in self.estimators_:
+                member.relabel(labels.codes)
+        self.settings_ = {
+            "effort": self.effort,
+            "preprocess": self._preparation.preprocess,
+            "dtype": self._preparation.dtype,
+            "n_components": self.estimators_[0].settings_["n_components"],
+            "n_points": [member.settings_["n_points"] for member in self.estimators_],
+            "sigma": [member.settings_["sigma"] for member in self.estimators_],
+        }
+        if labels.any:
+            P = self._mean(lambda member: member.label_distributions_)
+            P_loo = self._mean(lambda member: member._leave_one_out())
+            codes = labels.codes[labels.rows]
+            self._scales = scales_towards(P, shares, HALF_WAY if is_auto(self.class_prior) else 1.0)
+            self._temperature = learned_temperature(P_loo * self._scales, codes)
+            self._kept["distributions"] = self._finish(P)
+            self.settings_ |= {"class_shares": shares.tolist(), "temperature": self._temperature}
+            warn_of_labels(labels, P_loo)
+        return self
+
+    def _shares(self, labels: Labels) -> Vector:
+        """The share of the rows that each class should get; none yet, where there are no labels."""
+        if is_auto(self.class_prior):
+            return shrunk_shares(labels) if labels.any else np.empty(0)
+        if self.class_prior is None:
+            raise ValueError("class_prior must be 'auto', 'balanced', 'labels' or an array of class shares, got None")
+        shares = class_shares(self.class_prior, labels)
+        return np.empty(0) if shares is None else shares
+
+    def _mean(self, of: Callable[[HiDeGL], Matrix]) -> Matrix:
+        total: Any = 0.0
+        for member in self.estimators_:
+            total = total + of(member)
+        return total / len(self.estimators_)
+
+    def _finish(self, P: Matrix) -> Matrix:
+        """Averaged probabilities, moved to the class shares and calibrated."""
+        return sharpened(P * self._scales, self._temperature)
+
+    # Using what was learned
+
+    @property
+    def label_distributions_(self) -> Matrix:
+        if not (self.__sklearn_is_fitted__() and self._labels.any):
+            raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
+        if "distributions" not in self._kept:
+            self._kept["distributions"] = self._finish(self._mean(lambda member: member.label_distributions_))
+        self._kept["distributions"][self._labels.rows] = self._labels.one_hot
+        return self._kept["distributions"]
+
+    @property
+    def transduction_(self) -> NDArray[Any]:
+        P = self.label_distributions_
+        return self.classes_[P.argmax(axis=1)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, which may be new."""
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class for each row of X, which may be new."""
+        rows = self._prepared(X)
+        if not self._labels.any:
+            raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
+        return self._finish(self._mean(lambda member: member.predict_proba(rows)))
+
+    def transform(self, X: Any) -> sp.csr_array:
+        """The assignments of the rows of X to the points of all models, side by side, sparse; rows sum to 1."""
+        rows = self._prepared(X)
+        return sp.csr_array(sp.hstack([m.transform(rows) for m in self.estimators_]) / len(self.estimators_))
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows with the right label, among those that have a label in y."""
+        return share_right(self.predict(X), y, sample_weight)
+
+    def write_labels(self, path: str | os.PathLike[str]) -> None:
+        """Write label, confidence and whether the label was given for each row of the fit (.csv, .parquet, .npy)."""
+
+        def whole() -> Generator[Matrix]:
+            yield self.label_distributions_
+
+        check_is_fitted(self)
+        write_labels(path, whole(), self._labels.codes, self.classes_)
+
+    def summary(self) -> str:
+        """What was chosen, and why, in a few sentences."""
+        check_is_fitted(self)
+        s = self.settings_
+        prepared = {
+            "unit": "scaled to length 1, since no value is negative or there are many columns",
+            "standardize": "standardised column by column, since there are few or one outweighs the others",
+            None: "taken as they are",
+        }[s["preprocess"]]
+        sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
+        lines = [
+            f"{len(self._labels.codes):,} rows of {self.n_features_in_} columns, {prepared}; "
+            f"{s['n_components']} dimensions are used.",
+            f"{len(self.estimators_)} models are averaged, with {sizes} points, each at widths around the one at which "
+            f"two points share a row: a few labels cannot tell which is best.",
+        ]
+        if self._labels.any:
+            named = zip(self.classes_, s["class_shares"], strict=True)
+            shown = ", ".join(f"{name}: {share:.0%}" for name, share in list(named)[:10])
+            more = f" and {len(self.classes_) - 10} more" if len(self.classes_) > 10 else ""
+            lines += [
+                f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}.",
+                f"Probabilities are calibrated with a temperature of {s['temperature']:.2f}, from each label as the "
+                f"others predict it.",
+            ]
+        return "\n".join(lines)
+
+    def _prepared(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return rows_of(self, X, reset=False).map(prepare, self._preparation).persist()
+
+    # Files
+
+    def _state(self) -> State:
+        members = [member._state() for member in self.estimators_]
+        values = {
+            "settings": self.settings_,
+            "members": [
+                {"values": values, "parameters": member_parameters(m)}
+                for (values, _), m in zip(members, self.estimators_, strict=True)
+            ],
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "classes": self.classes_,
+            "codes": self._labels.codes,
+            **self._preparation.arrays,
+        }
+        if self._labels.any:
+            arrays["scales"] = self._scales
+        if hasattr(self, "feature_names_in_"):
+            arrays["feature_names"] = self.feature_names_in_.astype(str)
+        for number, (_, own) in enumerate(members):
+            arrays |= {f"{number}.{name}": array for name, array in own.items()}
+        return values, arrays
+
+    def _set_state(self, state: State) -> None:
+        values, arrays = state
+        self.settings_ = values["settings"]
+        self._preparation = Preparation.of(self.settings_["preprocess"], self.settings_["dtype"], arrays)
+        self.n_features_in_ = len(arrays["offset"])
+        if "feature_names" in arrays:
+            self.feature_names_in_ = arrays["feature_names"].astype(object)
+        self.estimators_ = []
+        for number, member in enumerate(values["members"]):
+            model = HiDeGL(**member["parameters"])
+            own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
+            model._set_state((member["values"], own))
+            self.estimators_.append(model)
+        labels = Labels(arrays["classes"], arrays["codes"])
+        if labels.any:
+            self._scales, self._temperature = arrays["scales"], self.settings_["temperature"]
+        self._kept = {}
+        self._labels, self.classes_ = labels.checked(len(labels.codes)), labels.classes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_labels")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags
+
+
+def member_parameters(member: HiDeGL) -> dict[str, Any]:
+    """Those that a loaded model needs: how labels spread."""
+    return {name: getattr(member, name) for name in ("rule", "graph", "alpha", "eta", "lambda2")}
+
+
+def warn_of_labels(labels: Labels, P_loo: Matrix) -> None:
+    """Say when a class has one label only, or when labels contradict one another."""
+    codes = labels.codes[labels.rows]
+    counts = np.bincount(codes)
+    if len(counts) == 1:
+        warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=4)
+        return
+    single = labels.classes[counts == 1]
+    if len(single):
+        names = ", ".join(map(str, single[:5])) + (", …" if len(single) > 5 else "")
+        warnings.warn(f"one label only for the class {names}: give each class two or more, if you can", stacklevel=4)
+    judged = counts[codes] > 1
+    wrong = judged & (P_loo.argmax(axis=1) != codes)
+    if judged.sum() >= 10 and wrong.sum() > judged.sum() / 2:
+        warnings.warn(
+            f"{wrong.sum()} of {judged.sum()} labels contradict what the other labels say of their rows: are they in "
+            f"the order of the rows of X?",
+            stacklevel=4,
+        )

@@ -1,0 +1,199 @@
+"""AutoHiDeGL and its pieces: class shares, leave-one-out, calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hidegl import AutoHiDeGL, HiDeGL, load
+from hidegl.auto import EFFORTS
+from hidegl.calibration import expected_calibration_error, learned_temperature, sharpened
+from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+from hidegl.inference import GivenLabels, LGCRule, scores
+from hidegl.labels import Labels
+from hidegl.priors import scales_towards, shrunk_shares
+from problems import problems
+from test_inference import as_assignments, given_labels, implicit
+
+FEW = "ignore:one label only for the class"
+
+
+def quick(**options):
+    return AutoHiDeGL(effort="quick", random_state=0, **options)
+
+
+def six_labels(y):
+    return hide_labels(y, draw_labels(y, 6, seed=0, kind="balanced"))
+
+
+@pytest.mark.parametrize("effort", ["quick", "default"])
+def test_every_row_is_labelled_and_new_rows_too(effort):
+    X, y = make_three_moons(900, random_state=0)
+    X, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]
+    model = AutoHiDeGL(effort, random_state=0).fit(X, six_labels(y))
+    assert len(model.estimators_) == sum(n for _, n in EFFORTS[effort].points) * 3
+    assert np.mean(model.transduction_ == y) > 0.97
+    assert model.score(X_new, y_new) > 0.97
+    for P in (model.label_distributions_, model.predict_proba(X_new)):
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        assert P.min() >= 0
+    Z = model.transform(X_new)
+    assert Z.shape == (len(X_new), sum(model.settings_["n_points"]))
+    np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_relabel_gives_what_fit_gives(moons):
+    X, _, truth = moons
+    y = six_labels(truth)
+    expected = quick().fit(X, y)
+    model = quick().fit(X)
+    assert not hasattr(model, "transduction_")
+    with pytest.raises(Exception, match="no label was given to fit"):
+        model.predict(X)
+    np.testing.assert_array_equal(model.relabel(y).label_distributions_, expected.label_distributions_)
+
+
+def test_saved_models_predict_as_before(moons, tmp_path):
+    X, _, truth = moons
+    names = np.array(["left", "right", "above"])
+    y = np.array([names[t] if six >= 0 else None for t, six in zip(truth, six_labels(truth), strict=True)])
+    model = quick().fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(loaded.transduction_, model.transduction_)
+    np.testing.assert_array_equal(loaded.relabel(y).transduction_, model.transduction_)
+    assert loaded.summary() == model.summary()
+    model.write_labels(tmp_path / "labels.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy")["label"], model.transduction_.astype(str))
+
+
+def test_summary_says_what_was_chosen(moons):
+    X, _, truth = moons
+    text = quick().fit(X, six_labels(truth)).summary()
+    for words in ("600 rows of 100 columns", "3 models", "6 labels of 3 classes", "0: 33%", "temperature"):
+        assert words in text
+
+
+def test_warnings_about_labels(moons):
+    X, three, truth = moons
+    with pytest.warns(UserWarning, match="one label only for the class 0, 1, 2: give each class two or more"):
+        quick().fit(X, three)
+    y = hide_labels(truth, draw_labels(truth, 60, seed=0))
+    given_rows = np.flatnonzero(y >= 0)
+    y[given_rows] = np.random.default_rng(0).permutation(3).take((y[given_rows] + np.arange(60)) % 3)
+    with pytest.warns(UserWarning, match=r"of 60 labels contradict .* in the order of the rows of X\?"):
+        quick().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effort": "fast"}, "effort must be one of 'quick', 'default', 'best', got 'fast'"),
+        (
+            {"class_prior": None},
+            "class_prior must be 'auto', 'balanced', 'labels' or an array of class shares, got None",
+        ),
+        ({"class_prior": [0.5, 0.5]}, "class_prior must have one share for each of the 3 classes"),
+    ],
+)
+def test_bad_parameters(options, message, moons):
+    X, _, truth = moons
+    with pytest.raises(ValueError, match=message):
+        AutoHiDeGL(**options).fit(X, six_labels(truth))
+
+
+@given(problems())
+def test_leave_one_out_is_what_the_other_labels_say(p):
+    """Each labelled row in turn is unlabelled, and the LGC rule solved anew."""
+    rule = LGCRule.on(implicit(p), p.lambda2)
+    together = rule.leave_one_out(given_labels(p))
+    for i in range(len(p.labelled)):
+        others = np.delete(np.arange(len(p.labelled)), i)
+        if not len(others):
+            np.testing.assert_allclose(together, 0, atol=1e-9)
+            return
+        rest = GivenLabels(p.labelled[others], as_assignments(p.Z[p.labelled[others]]), p.Y_l[others])
+        alone = scores(as_assignments(p.Z[p.labelled[[i]]]), rule.infer(rest), rule.delta)
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-5, atol=1e-8)
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=6))
+def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    shares = shrunk_shares(Labels(np.arange(len(counts)), codes))
+    assert shares.sum() == pytest.approx(1)
+    equal, own = 1 / len(counts), np.array(counts) / sum(counts)
+    assert np.all(shares >= np.minimum(equal, own) - 1e-12)
+    assert np.all(shares <= np.maximum(equal, own) + 1e-12)
+
+
+def test_shrunk_shares_follow_many_labels_and_not_few():
+    few, many = (shrunk_shares(Labels(np.arange(2), np.repeat([0, 1], [9 * n, n])))[0] for n in (1, 100))
+    assert 0.5 <= few < 0.88
+    assert many == pytest.approx(0.9, abs=0.002)
+
+
+def test_scales_move_shares_all_the_way_or_half():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([4, 1, 1], size=2000)
+    shares = np.array([0.2, 0.3, 0.5])
+
+    def moved(strength):
+        scaled = P * scales_towards(P, shares, strength)
+        return (scaled / scaled.sum(axis=1, keepdims=True)).mean(axis=0)
+
+    np.testing.assert_allclose(moved(1.0), shares, atol=1e-3)
+    np.testing.assert_allclose(moved(0.0), P.mean(axis=0), atol=1e-9)
+    assert shares[0] < moved(0.5)[0] < P.mean(axis=0)[0]
+
+
+@given(st.floats(0.05, 5))
+def test_sharpening_keeps_the_order_of_classes(temperature):
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=20)
+    sharp = sharpened(P, temperature)
+    np.testing.assert_array_equal(sharp.argmax(axis=1), P.argmax(axis=1))
+    np.testing.assert_allclose(sharp.sum(axis=1), 1)
+
+
+def test_the_temperature_makes_timid_probabilities_bold_and_bold_ones_timid():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([0.5] * 4, size=3000)
+    codes = np.array([rng.choice(4, p=p) for p in P])
+    for distortion in (0.5, 1.0, 2.0):
+        found = learned_temperature(sharpened(P, distortion), codes)
+        assert found == pytest.approx(1 / distortion, rel=0.15)
+
+
+def test_expected_calibration_error():
+    P = np.array([[0.9, 0.1]] * 10 + [[0.6, 0.4]] * 10)
+    right = np.array([True] * 9 + [False] + [True] * 6 + [False] * 4)
+    assert expected_calibration_error(P, right) == pytest.approx(0)
+    assert expected_calibration_error(P, np.ones(20, dtype=bool)) == pytest.approx(0.25)
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_probabilities_are_calibrated_on_real_data(real_data):
+    X, y = real_data("usps")
+    labelled = draw_labels(y, 100, seed=0)
+    model = quick().fit(X, hide_labels(y, labelled))
+    unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
+    right = model.transduction_[unlabelled] == y[unlabelled]
+    assert right.mean() > 0.93
+    assert expected_calibration_error(model.label_distributions_[unlabelled], right) < 0.06
+
+
+def test_leave_one_out_needs_the_lgc_rule(moons):
+    X, y, _ = moons
+    with pytest.raises(ValueError, match="leave-one-out needs rule='lgc' or 'mbo', got 'agr'"):
+        HiDeGL(50, rule="agr", random_state=0).fit(X, y)._leave_one_out()
+
+
+@pytest.mark.parametrize("rule", ["poisson", "mbo"])
+def test_the_other_rules_label_the_moons(rule, moons):
+    X, _, truth = moons
+    model = HiDeGL(100, rule=rule, random_state=0).fit(X, six_labels(truth))
+    assert np.mean(model.transduction_ == truth) > 0.95
+    assert model.score(X, truth) > 0.95
