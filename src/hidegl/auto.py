@@ -16,13 +16,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.calibration import learned_temperature, sharpened
+from hidegl.calibration import can_be_judged, learned_temperature, sharpened
 from hidegl.estimator import HiDeGL, share_right
+from hidegl.heads import LEAST_JUDGED, LinearHead, cross_validated, head_distributions, head_weight
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, scales_towards, shrunk_shares
+from hidegl.progress import Progress
 from hidegl.reading import rows_of
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
@@ -118,18 +120,28 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         self._shares(labels)  # an error now, rather than after the learning
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._preparation = learn_preparation(rows, preprocess="auto", n_components="auto", rng=rng)
-        self.estimators_ = list(self._learn(rows.map(prepare, self._preparation).persist(), rng))
-        return self._label(labels)
+        self._rows: Rows | None = rows.map(prepare, self._preparation).persist()
+        with Progress(verbose=self.verbose, callback=None, tol=0) as progress:
+            self.estimators_ = []
+            for member in self._learn(self._rows, rng):
+                self.estimators_.append(member)
+                progress.show(f"model {len(self.estimators_)} of {n_models(EFFORTS[self.effort])} is learned")
+            self._label(labels)
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {len(self.estimators_)} models")
+        return self
 
     def relabel(self, y: ArrayLike | None) -> Self:
-        """Label the rows of the fit from other labels. Points and trees stay."""
+        """Label the rows of the fit from other labels. Points and trees stay.
+
+        A model that was loaded from a file has no rows to fit its linear classifier to, and goes without.
+        """
         check_is_fitted(self)
         return self._label(Labels.read(y, len(self._labels.codes)))
 
     def _learn(self, rows: Rows, rng: np.random.Generator) -> Iterator[HiDeGL]:
         """The models, without labels. Those with the same points differ in the width of their assignments."""
         plan = EFFORTS[self.effort]
-        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "rule": plan.rule, "verbose": self.verbose}
+        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "rule": plan.rule}
         for most, n_sets in plan.points:
             k = min(most, rows.n_rows if most > FEW_POINTS else max(rows.n_rows // ROWS_A_POINT, 1))
             for _ in range(n_sets):
@@ -160,13 +172,30 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         if labels.any:
             P = self._mean(lambda member: member.label_distributions_)
             P_loo = self._mean(lambda member: member._leave_one_out())
-            codes = labels.codes[labels.rows]
             self._scales = scales_towards(P, shares, HALF_WAY if is_auto(self.class_prior) else 1.0)
-            self._temperature = learned_temperature(P_loo * self._scales, codes)
-            self._kept["distributions"] = self._finish(P)
-            self.settings_ |= {"class_shares": shares.tolist(), "temperature": self._temperature}
+            self._calibrate(labels, P_loo)
+            self._kept["distributions"] = self._finish(P, self._rows)
+            self.settings_ |= {
+                "class_shares": shares.tolist(),
+                "temperatures": list(self._temperatures),
+                "linear_weight": self._weight,
+            }
             warn_of_labels(labels, P_loo)
         return self
+
+    def _calibrate(self, labels: Labels, P_loo: Matrix) -> None:
+        """Learn temperatures and the weight of a linear classifier, from each label as the others predict it."""
+        codes, n_classes = labels.codes[labels.rows], len(labels.classes)
+        first = learned_temperature(P_loo * self._scales, codes)
+        graph = sharpened(P_loo * self._scales, first)
+        self._head, self._weight, second = None, 0.0, 1.0
+        if self._rows is not None and can_be_judged(codes).sum() >= LEAST_JUDGED:
+            X = self._rows.take(labels.rows)
+            by_head = cross_validated(X, codes, n_classes, np.random.default_rng(0))
+            self._weight = head_weight(graph, by_head, codes)
+            self._head = LinearHead.fit(X, codes, n_classes)
+            second = learned_temperature((1 - self._weight) * graph + self._weight * by_head, codes, usual=1.0)
+        self._temperatures = first, second
 
     def _shares(self, labels: Labels) -> Vector:
         """The share of the rows that each class should get; none yet, where there are no labels."""
@@ -183,9 +212,14 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             total = total + of(member)
         return total / len(self.estimators_)
 
-    def _finish(self, P: Matrix) -> Matrix:
-        """Averaged probabilities, moved to the class shares and calibrated."""
-        return sharpened(P * self._scales, self._temperature)
+    def _finish(self, P: Matrix, rows: Rows | None) -> Matrix:
+        """Averaged probabilities, moved to the class shares, mixed with the linear classifier's, and calibrated."""
+        first, second = self._temperatures
+        P = sharpened(P * self._scales, first)
+        if self._head is not None and rows is not None:
+            by_head = rows.map(head_distributions, self._head.coef, self._head.intercept).collect()
+            P = sharpened((1 - self._weight) * P + self._weight * by_head, second)
+        return P
 
     # Using what was learned
 
@@ -194,7 +228,8 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         if not (self.__sklearn_is_fitted__() and self._labels.any):
             raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
         if "distributions" not in self._kept:
-            self._kept["distributions"] = self._finish(self._mean(lambda member: member.label_distributions_))
+            P = self._mean(lambda member: member.label_distributions_)
+            self._kept["distributions"] = self._finish(P, self._rows)
         self._kept["distributions"][self._labels.rows] = self._labels.one_hot
         return self._kept["distributions"]
 
@@ -213,7 +248,7 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         rows = self._prepared(X)
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
-        return self._finish(self._mean(lambda member: member.predict_proba(rows)))
+        return self._finish(self._mean(lambda member: member.predict_proba(rows)), rows)
 
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points of all models, side by side, sparse; rows sum to 1."""
@@ -255,8 +290,9 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             more = f" and {len(self.classes_) - 10} more" if len(self.classes_) > 10 else ""
             lines += [
                 f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}.",
-                f"Probabilities are calibrated with a temperature of {s['temperature']:.2f}, from each label as the "
-                f"others predict it.",
+                f"From each label as the others predict it: a linear classifier has a weight of "
+                f"{s['linear_weight']:.0%}, and probabilities get temperatures of {s['temperatures'][0]:.2f} and "
+                f"{s['temperatures'][1]:.2f}.",
             ]
         return "\n".join(lines)
 
@@ -281,7 +317,9 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             **self._preparation.arrays,
         }
         if self._labels.any:
-            arrays["scales"] = self._scales
+            arrays |= {"scales": self._scales, "distributions": self.label_distributions_}
+            if self._head is not None:
+                arrays |= {"head_coef": self._head.coef, "head_intercept": self._head.intercept}
         if hasattr(self, "feature_names_in_"):
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         for number, (_, own) in enumerate(members):
@@ -302,9 +340,13 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             model._set_state((member["values"], own))
             self.estimators_.append(model)
         labels = Labels(arrays["classes"], arrays["codes"])
+        self._rows, self._kept, self._head = None, {}, None
         if labels.any:
-            self._scales, self._temperature = arrays["scales"], self.settings_["temperature"]
-        self._kept = {}
+            self._scales, self._temperatures = arrays["scales"], tuple(self.settings_["temperatures"])
+            self._weight = self.settings_["linear_weight"]
+            self._kept["distributions"] = arrays["distributions"]
+            if "head_coef" in arrays:
+                self._head = LinearHead(arrays["head_coef"], arrays["head_intercept"])
         self._labels, self.classes_ = labels.checked(len(labels.codes)), labels.classes
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -315,6 +357,10 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = False
         return tags
+
+
+def n_models(plan: Plan) -> int:
+    return sum(n_sets for _, n_sets in plan.points) * len(plan.widths)
 
 
 def member_parameters(member: HiDeGL) -> dict[str, Any]:

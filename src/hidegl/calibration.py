@@ -25,18 +25,23 @@ def sharpened(P: Matrix, temperature: float) -> Matrix:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def learned_temperature(P_loo: Matrix, codes: NDArray[np.intp]) -> float:
+def can_be_judged(codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which labels the others can predict: those of classes with at least two."""
+    return np.bincount(codes)[codes] > 1
+
+
+def learned_temperature(P_loo: Matrix, codes: NDArray[np.intp], usual: float = USUAL_TEMPERATURE) -> float:
     """The temperature under which the given labels are most likely, each predicted from the others.
 
-    Only classes with at least two labels can be judged. Few labels say little: the log-temperature has a normal prior.
+    Few labels say little: the log-temperature has a normal prior around the usual one.
     """
-    judged = np.bincount(codes, minlength=P_loo.shape[1])[codes] > 1
+    judged = can_be_judged(codes)
     P_loo, codes = P_loo[judged], codes[judged]
 
     def loss(log_temperature: float) -> float:
         P = sharpened(P_loo, float(np.exp(log_temperature)))
         likely = np.log(np.maximum(P[np.arange(len(codes)), codes], SMALLEST))
-        return float(-likely.sum() + PRIOR_LABELS * (log_temperature - np.log(USUAL_TEMPERATURE)) ** 2)
+        return float(-likely.sum() + PRIOR_LABELS * (log_temperature - np.log(usual)) ** 2)
 
     return float(np.exp(minimize_scalar(loss, bounds=(np.log(0.05), np.log(5)), method="bounded").x))
 

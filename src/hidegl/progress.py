@@ -63,6 +63,12 @@ class Progress:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
+    def show(self, what: str) -> None:
+        """A line of its own words."""
+        logger.info("%s", what)
+        if self._terminal:
+            self._draw(f"{what}  {time.perf_counter() - self._begun:.0f} s")
+
     def done(self, what: str) -> None:
         """The last line, which stays."""
         if self._terminal:
