@@ -105,6 +105,28 @@ def test_bad_parameters(options, message, moons):
         AutoHiDeGL(**options).fit(X, six_labels(truth))
 
 
+def test_leave_one_out_for_more_labels_than_points_is_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 40, rng.integers(0, 2, 60), -1)
+    model = HiDeGL(10, random_state=0).fit(X, y)
+    assert len(model._labels.rows) > len(model.mass_)
+    together = model._rule.leave_one_out(GivenLabels(np.arange(40), model._Z.take(np.arange(40)), np.eye(2)[y[:40]]))
+    for i in range(40):
+        others = np.delete(np.arange(40), i)
+        rest = GivenLabels(others, model._Z.take(others), np.eye(2)[y[others]])
+        alone = scores(model._Z.take(np.array([i])), model._rule.infer(rest), model._rule.delta)
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-6, atol=1e-9)
+
+
+def test_many_labels_take_no_square_of_their_number():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 30_000)
+    X = 4 * np.eye(3)[y] + rng.normal(size=(30_000, 3))
+    model = quick().fit(X, y)  # 30,000² numbers would be 7 GB
+    assert model.score(X, y) > 0.95
+
+
 @given(problems())
 def test_leave_one_out_is_what_the_other_labels_say(p):
     """Each labelled row in turn is unlabelled, and the LGC rule solved anew."""

@@ -21,7 +21,7 @@ from hidegl.inference import (
     LGCRuleByCG,
     MBORule,
     PoissonRule,
-    lgc_sums,
+    degree_sums,
     scores,
 )
 from hidegl.linalg import conjugate_gradients
@@ -85,7 +85,7 @@ def test_mbo_is_the_dense_scheme(p):
 def test_labels_taken_out_of_the_shared_system_are_the_direct_solve(p):
     rule = LGCRule.on(implicit(p), p.lambda2)
     few = rule.infer(given_labels(p))
-    gram_l, _ = lgc_sums(as_assignments(p.Z[p.labelled]), rule.delta)
+    gram_l, _ = degree_sums(as_assignments(p.Z[p.labelled]), rule.delta)
     direct = 2 * np.linalg.solve(
         rule.graph.M_inv - 2 * (rule.gram - gram_l.matrix()), as_assignments(p.Z[p.labelled]).transposed_product(p.Y_l)
     )

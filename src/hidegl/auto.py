@@ -17,9 +17,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.calibration import can_be_judged, learned_temperature, sharpened
-from hidegl.estimator import HiDeGL, share_right
+from hidegl.estimator import HiDeGL
 from hidegl.heads import LEAST_JUDGED, LinearHead, cross_validated, head_distributions, head_weight
-from hidegl.labels import Labels
+from hidegl.labels import Labels, share_right
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
@@ -156,7 +156,6 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def _label(self, labels: Labels) -> Self:
         shares = self._shares(labels)
         self._labels, self.classes_ = labels, labels.classes
-        self._kept: dict[str, Matrix] = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each would say what is said here once
             for member in self.estimators_:
@@ -174,7 +173,8 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             P_loo = self._mean(lambda member: member._leave_one_out())
             self._scales = scales_towards(P, shares, HALF_WAY if is_auto(self.class_prior) else 1.0)
             self._calibrate(labels, P_loo)
-            self._kept["distributions"] = self._finish(P, self._rows)
+            self._distributions = self._finish(P, self._rows)
+            self._distributions[labels.rows] = labels.one_hot
             self.settings_ |= {
                 "class_shares": shares.tolist(),
                 "temperatures": list(self._temperatures),
@@ -227,11 +227,7 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def label_distributions_(self) -> Matrix:
         if not (self.__sklearn_is_fitted__() and self._labels.any):
             raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
-        if "distributions" not in self._kept:
-            P = self._mean(lambda member: member.label_distributions_)
-            self._kept["distributions"] = self._finish(P, self._rows)
-        self._kept["distributions"][self._labels.rows] = self._labels.one_hot
-        return self._kept["distributions"]
+        return self._distributions
 
     @property
     def transduction_(self) -> NDArray[Any]:
@@ -340,11 +336,11 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             model._set_state((member["values"], own))
             self.estimators_.append(model)
         labels = Labels(arrays["classes"], arrays["codes"])
-        self._rows, self._kept, self._head = None, {}, None
+        self._rows, self._head = None, None
         if labels.any:
             self._scales, self._temperatures = arrays["scales"], tuple(self.settings_["temperatures"])
             self._weight = self.settings_["linear_weight"]
-            self._kept["distributions"] = arrays["distributions"]
+            self._distributions = arrays["distributions"]
             if "head_coef" in arrays:
                 self._head = LinearHead(arrays["head_coef"], arrays["head_intercept"])
         self._labels, self.classes_ = labels.checked(len(labels.codes)), labels.classes

@@ -17,8 +17,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
-from hidegl.inference import RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
-from hidegl.labels import Labels
+from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
+from hidegl.labels import Labels, share_right
 from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
 from hidegl.memory import check_memory
@@ -334,7 +334,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
         k = self._number_of_points(rows.n_rows)
         n_nearest = min(self.n_nearest or k, k)
-        check_memory(k, 8 if self.rule == "agr" else 5)
+        check_memory(k, MATRICES[self.rule])
         stages = learning_stages(rows.n_rows, k, self.learning_rows, self.max_iter)
         progress.passing("preparing", rows.n_rows)
         rows = rows.map(prepare, self._preparation)
@@ -532,13 +532,3 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = False
         return tags
-
-
-def share_right(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
-    """The share of right labels, among the rows that have a label in y."""
-    labels = Labels.read(y, len(predicted))
-    known = labels.rows
-    if not labels.any:
-        raise ValueError("y must hold at least one label to compare with")
-    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-    return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,20 +70,35 @@ def best_classes(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> ND
 
 
 @dataclass(frozen=True)
-class LGCRule:
-    """The LGC-based approach, by the k×k direct solve."""
+class DegreeRule:
+    """A rule with D = w diag(W1) + λ2 I, and what it needs of all rows: δ, Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1."""
 
     graph: ImplicitGraph
     delta: Vector
     gram: Matrix
     spread: Vector
 
+    degree_weight: ClassVar[float]
+
     @classmethod
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
-        """One pass over Z for Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 over all rows, which sends k×k."""
-        delta = 2 * graph.reach + lambda2
-        gram, spread = graph.Z.sum(lgc_sums, delta)
+        """One pass over Z, which sends k×k."""
+        delta = cls.degree_weight * graph.reach + lambda2
+        gram, spread = graph.Z.sum(degree_sums, delta)
         return cls(graph, delta, gram.matrix(), spread)
+
+
+def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
+    """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
+    weights = 1 / Z.product(delta)
+    return Z.gram(weights), Z.mass(weights)
+
+
+@dataclass(frozen=True)
+class LGCRule(DegreeRule):
+    """The LGC-based approach, by the k×k direct solve."""
+
+    degree_weight = 2
 
     @cached_property
     def system(self) -> Cholesky:
@@ -98,17 +113,31 @@ class LGCRule:
         If they are more than the points, the system without them is factorised instead.
         """
         if len(given.rows) > len(self.delta):
-            gram_l, _ = lgc_sums(given.Z, self.delta)
-            return 2 * solve_spd(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), given.ZtY)
+            return 2 * self._without(given).solve(given.ZtY)
         influence, weights, K = self._among_labelled(given)
         return influence @ solve_spd(K, weights[:, None] * given.Y)
 
     def leave_one_out(self, given: GivenLabels) -> Matrix:
-        """F of each labelled row from the other labels (l, c), its own hidden: in closed form, O(k²l + l³)."""
+        """F of each labelled row from the other labels (l, c), its own hidden: in closed form, without l×l for many.
+
+        Hiding label i takes 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula
+        zA becomes (zA − 2hy) / (1 − 2h/d), with h = z (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ zᵀ.
+        """
+        if len(given.rows) > len(self.delta):
+            system, weights = self._without(given), given.Z.product(self.delta)
+            ZA = given.Z.product(2 * system.solve(given.ZtY))
+            parts = (given.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
+            h = np.concatenate([np.einsum("lk,kl->l", Z, system.solve(Z.T)) for Z in parts])
+            return (ZA - 2 * h[:, None] * given.Y) / (weights - 2 * h)[:, None]
         _, weights, K = self._among_labelled(given)
         K_inv = solve_spd(K, np.eye(len(K)))
         target = weights[:, None] * given.Y
         return (target - (K_inv @ target) / np.diag(K_inv)[:, None]) / weights[:, None]
+
+    def _without(self, given: GivenLabels) -> Cholesky:
+        """M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u: the system without the labelled rows."""
+        gram_l, _ = degree_sums(given.Z, self.delta)
+        return Cholesky.of(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), overwrite=True)
 
     def _among_labelled(self, given: GivenLabels) -> tuple[Matrix, Vector, Matrix]:
         """S⁻¹ Z_lᵀ (k, l), the diagonal of D_l, and K = Z_l S⁻¹ Z_lᵀ + D_l / 2 (l, l)."""
@@ -131,12 +160,6 @@ class LGCRuleByCG(LGCRule):
             2 * (Z_u @ solve_M(given.ZtY)),  # −2 L₂ᵀ Y_l
         )
         return 2 * solve_M(Z_u.T @ F_u + given.ZtY)
-
-
-def lgc_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
-    """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
-    weights = 1 / Z.product(delta)
-    return Z.gram(weights), Z.mass(weights)
 
 
 @dataclass(frozen=True)
@@ -177,7 +200,7 @@ def degree_gram(Z: Assignments, reach: Vector) -> tuple[Gram]:
 
 
 @dataclass(frozen=True)
-class PoissonRule:
+class PoissonRule(DegreeRule):
     """Poisson learning (Calder et al., 2020) on the implicit graph: labels are sources and sinks of a heat flow.
 
     F solves (diag(W1) + λ2 I − W) F = S, where S is Y_l less its mean on labelled rows and 0 elsewhere. By Woodbury's
@@ -185,17 +208,7 @@ class PoissonRule:
     column open: the one is added that makes it non-negative.
     """
 
-    graph: ImplicitGraph
-    delta: Vector
-    gram: Matrix
-    spread: Vector
-
-    @classmethod
-    def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
-        """One pass over Z for Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1, which sends k×k."""
-        delta = graph.reach + lambda2
-        gram, spread = graph.Z.sum(lgc_sums, delta)
-        return cls(graph, delta, gram.matrix(), spread)
+    degree_weight = 1
 
     def infer(self, given: GivenLabels) -> Matrix:
         sources = (given.Y - given.Y.mean(axis=0)) / given.Z.product(self.delta)[:, None]
@@ -240,3 +253,6 @@ RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {
     "poisson": {"direct": PoissonRule.on},
     "mbo": {"direct": MBORule.on},
 }
+
+MATRICES = {"lgc": 5, "agr": 8, "poisson": 5, "mbo": 6}
+"""How many k×k matrices each rule and its graph hold at once."""

@@ -135,3 +135,13 @@ def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
             broken = values[values != np.round(values)][0]
             raise ValueError(f"Unknown label type: y must hold whole numbers or strings, got {broken}")
     return values
+
+
+def share_right(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    """The share of right labels, among the rows that have a label in y."""
+    labels = Labels.read(y, len(predicted))
+    known = labels.rows
+    if not labels.any:
+        raise ValueError("y must hold at least one label to compare with")
+    weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+    return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))

@@ -147,7 +147,6 @@ def assign(X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int) -> tup
 
     Also returned: Σ_i log Σ_s exp(−‖x_i−c_s‖²/σ), the block's part of f(C).
     """
-    C = np.ascontiguousarray(C, dtype=X.dtype)
-    columns = nearest_points(X, C, s)
-    weights, log_likelihood = kernels.soften(X, C, columns, sigma)
-    return Assignments(columns, weights, len(C)), log_likelihood
+    columns, distances = nearest(X, C, s)
+    weights, log_likelihood = kernels.soften(distances, sigma)
+    return Assignments(columns, weights.astype(X.dtype, copy=False), len(C)), log_likelihood

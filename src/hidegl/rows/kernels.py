@@ -59,30 +59,20 @@ def squared_distances(X, C, columns):
 
 
 @compiled
-def soften(X, C, columns, sigma):
-    """Z_it ∝ exp(−‖x_i−c_j‖²/σ) over the points j named in row i (b, s), and Σ_i log Σ_j exp(−‖x_i−c_j‖²/σ)."""
-    b, s = columns.shape
-    d = X.shape[1]
-    weights = np.empty((b, s), X.dtype)
-    distances = np.empty(s)
+def soften(distances, sigma):
+    """Z_it ∝ exp(−distance/σ) (b, s), and Σ_i log Σ_t exp(−distance/σ)."""
+    b, s = distances.shape
+    weights = np.empty((b, s))
     log_likelihood = 0.0
     for i in range(b):
-        shortest = np.inf
+        shortest = distances[i].min()
+        total = 0.0
         for t in range(s):
-            j = columns[i, t]
-            total = X.dtype.type(0)
-            for m in range(d):
-                difference = X[i, m] - C[j, m]
-                total += difference * difference
-            distances[t] = total
-            shortest = min(shortest, distances[t])
-        total_weight = 0.0
+            weights[i, t] = np.exp((shortest - distances[i, t]) / sigma)
+            total += weights[i, t]
         for t in range(s):
-            distances[t] = np.exp((shortest - distances[t]) / sigma)
-            total_weight += distances[t]
-        for t in range(s):
-            weights[i, t] = distances[t] / total_weight
-        log_likelihood += np.log(total_weight) - shortest / sigma
+            weights[i, t] /= total
+        log_likelihood += np.log(total) - shortest / sigma
     return weights, log_likelihood
 
 
