@@ -3,43 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from hidegl.paper.machine import PACKAGES, environment
 from hidegl.persistence import replacing
 
 RESULTS = Path(__file__).parent / "results"
-
-
-def environment() -> dict[str, Any]:
-    packages = ("hidegl", "numba", "numpy", "scikit-learn", "scipy", "graphlearning", "annoy", "faiss-cpu")
-    return {
-        "python": platform.python_version(),
-        "processor": processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "versions": {name: version(name) for name in packages if installed(name)},
-    }
-
-
-def installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+PEERS = ("graphlearning", "annoy")
 
 
 def memory(field: str) -> float:
@@ -56,6 +29,6 @@ def store(name: str, results: dict[str, Any]) -> None:
     """Write results/NAME.json, with the command and the machine."""
     RESULTS.mkdir(exist_ok=True)
     command = f"python benchmarks/{Path(sys.argv[0]).name}"
-    text = json.dumps({"command": command, "environment": environment(), **results}, indent=1)
+    text = json.dumps({"command": command, "environment": environment(PACKAGES + PEERS), **results}, indent=1)
     with replacing(RESULTS / f"{name}.json") as file:
         file.write(text.encode() + b"\n")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.utils import Bunch
 
-from hidegl.datasets import DATA_SETS, draw_labels, hide_labels, load_data_set, make_three_moons
+from hidegl.datasets import DATA_SETS, draw_labels, hide_labels, load_data_set, make_three_moons, official_draws
 
 
 def test_three_moons_are_as_in_section_4_2():
@@ -61,11 +62,86 @@ def test_labels_that_are_names_are_hidden_by_none():
 
 
 def test_absent_or_unknown_data_set_is_named(monkeypatch, tmp_path):
-    with pytest.raises(ValueError, match=r"name must be one of 'usps2'.*got 'iris'"):
+    with pytest.raises(ValueError, match=r"name must be one of 'three-moon'.*got 'iris'"):
         load_data_set("iris")
     monkeypatch.setenv("HIDEGL_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"usps2\.npz was not found: set HIDEGL_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"usps2\.npz was not found: set HIDEGL_DATA.*OpenML does not have it"):
         load_data_set("usps2")
     np.savez(tmp_path / "usps2.npz", X=np.zeros((3, 2)), y=np.zeros(3))
-    with pytest.raises(ValueError, match=r"USPS-2.*got rows, columns and classes \(3, 2, 1\)"):
+    with pytest.raises(ValueError, match=r"USPS-2 .*\(1500, 241, 2\), got \(3, 2, 1\)"):
         load_data_set("usps2")
+    with pytest.raises(ValueError, match=r"official draws of n_labels=10"):
+        official_draws("usps2", 10)
+
+
+def test_table_1_of_the_paper():
+    table = {"three-moon": (1500, 3, 100), "USPS-2": (1500, 2, 241), "COIL20": (1440, 20, 1024)}
+    table |= {"Opt-Digits": (5620, 10, 64), "USPS": (9298, 10, 256), "Pendigits": (10992, 10, 16)}
+    table |= {"Letter": (15000, 26, 16), "MNIST": (70000, 10, 784)}
+    sizes = {data.title: (data.n_rows, data.n_classes, data.n_features) for data in DATA_SETS.values()}
+    assert table.items() <= sizes.items()
+    assert "136,896 rows" in DATA_SETS["emnist_digits"].title
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """OpenML as a dict of what it would answer, and no data folder."""
+    answers = {}
+
+    def fetch(name, **_):
+        if name not in answers:
+            raise OSError("no network")
+        return answers[name]
+
+    monkeypatch.delenv("HIDEGL_DATA", raising=False)
+    monkeypatch.setattr("hidegl.datasets.registry.fetch_openml", fetch)
+    return answers
+
+
+def test_data_sets_come_from_openml_where_the_folder_lacks_them(openml):
+    rng = np.random.default_rng(0)
+    target = np.repeat(np.arange(1, 11).astype(str), 930)[:9298]
+    openml["usps"] = Bunch(data=rng.uniform(-1, 1, (9298, 256)), target=target)
+    X, y = load_data_set("usps")
+    assert 0 <= X.min() < 0.01
+    assert 0.99 < X.max() <= 1
+    assert set(y) == set(range(10))
+    openml["letter"] = Bunch(
+        data=np.zeros((20000, 16)), target=np.array(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))[np.arange(20000) % 26]
+    )
+    assert load_data_set("letter")[0].shape == (15000, 16)
+
+
+def test_openml_out_of_reach_or_changed_is_an_error_that_says_what_to_do(openml):
+    with pytest.raises(FileNotFoundError, match=r"set HIDEGL_DATA to a folder.*could not be reached: no network"):
+        load_data_set("mnist")
+    openml["pendigits"] = Bunch(data=np.zeros((7, 16)), target=np.arange(7).astype(str))
+    with pytest.raises(ValueError, match=r"OpenML must hold Pendigits .*got \(7, 16, 7\)"):
+        load_data_set("pendigits")
+
+
+def test_draws_are_the_same_on_every_machine():
+    y = np.arange(1000) % 10
+    assert draw_labels(y, 12, seed=0).tolist() == [17, 45, 76, 178, 263, 304, 512, 631, 650, 819, 850, 913]
+    assert draw_labels(y, 12, seed=0, kind="balanced").tolist() == [
+        14,
+        42,
+        73,
+        175,
+        260,
+        301,
+        497,
+        607,
+        639,
+        646,
+        728,
+        806,
+    ]
+
+
+def test_official_draws_are_those_of_the_book(real_data):
+    _, y = real_data("usps2")
+    for n_labels in (10, 100):
+        draws = official_draws("usps2", n_labels)
+        assert draws.shape == (12, n_labels)
+        assert all(len(set(rows)) == n_labels and set(y[rows]) == {0, 1} for rows in draws)

@@ -141,10 +141,13 @@ class LGCRule(DegreeRule):
 
     def _among_labelled(self, given: GivenLabels) -> tuple[Matrix, Vector, Matrix]:
         """S⁻¹ Z_lᵀ (k, l), the diagonal of D_l, and K = Z_l S⁻¹ Z_lᵀ + D_l / 2 (l, l)."""
-        influence = self.system.solve(given.Z.dense.T)
+        influence = self._influence(given)
         weights = given.Z.product(self.delta)
         K = given.Z.product(influence) + np.diag(weights / 2)
         return influence, weights, (K + K.T) / 2
+
+    def _influence(self, given: GivenLabels) -> Matrix:
+        return self.system.solve(given.Z.dense.T)
 
 
 @dataclass(frozen=True)

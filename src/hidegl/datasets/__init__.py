@@ -2,6 +2,6 @@
 
 from hidegl.datasets.draws import draw_labels, hide_labels
 from hidegl.datasets.moons import make_three_moons
-from hidegl.datasets.registry import DATA_SETS, load_data_set
+from hidegl.datasets.registry import DATA_SETS, load_data_set, official_draws
 
-__all__ = ["DATA_SETS", "draw_labels", "hide_labels", "load_data_set", "make_three_moons"]
+__all__ = ["DATA_SETS", "draw_labels", "hide_labels", "load_data_set", "make_three_moons", "official_draws"]

@@ -1,12 +1,12 @@
-"""The paper's own numbers, as printed."""
+"""The experiments of the paper's Section 4: its tables and figures, from stored trials.
 
-from __future__ import annotations
+quoted.py     the paper's own numbers          problems.py   data, draws of labels, and small stand-ins
+methods.py    the systems and their grids      tuning.py     HiDeGL's grids, many draws at a time (labelling.py)
+trials.py     what is fitted, as tasks         store.py      every trial as a line of JSON
+results.py    trials to cells of tables        pages.py, figures.py   cells to pages: they never fit
+commands.py   `hidegl paper …`, or `python -m hidegl.paper …`
+"""
 
-import json
-from importlib.resources import files
-from typing import Any
+from hidegl.paper.quoted import quoted_cells
 
-
-def quoted_cells() -> list[dict[str, Any]]:
-    """Tables 2 to 5, a dict for each cell: table, data, quantity, method, labels, mean, std."""
-    return json.loads((files("hidegl.paper") / "quoted.json").read_text())["cells"]
+__all__ = ["quoted_cells"]

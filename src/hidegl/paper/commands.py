@@ -1,0 +1,138 @@
+"""`hidegl paper …`: run what a table or figure lacks, and render it (extra: cli). Also `python -m hidegl.paper …`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from enum import StrEnum
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated
+
+from threadpoolctl import threadpool_limits
+
+from hidegl.paper.moons import save_figure1
+from hidegl.paper.pages import Pages
+from hidegl.paper.quoted import TABLES
+from hidegl.paper.sensitivity import sensitivity_tasks
+from hidegl.paper.store import Store, Trial
+from hidegl.paper.timing import timing_tasks
+from hidegl.paper.trials import Task, missing_tasks
+
+try:
+    import typer
+except ImportError as error:
+    raise ImportError("the command line needs typer: pip install 'hidegl[cli]'") from error
+
+FOLDER, QUICK_FOLDER = Path("docs/paper"), Path("quick-paper")
+
+
+class What(StrEnum):
+    """What can be reproduced."""
+
+    table2 = "table2"
+    table3 = "table3"
+    table4 = "table4"
+    table5 = "table5"
+    fig1 = "fig1"
+    fig2 = "fig2"
+    all = "all"
+
+
+app = typer.Typer(help="Reproduce the paper's tables and figures.", no_args_is_help=True)
+
+
+@app.command()
+def paper(
+    what: Annotated[What, typer.Argument(help="The table or figure, or all of them.")],
+    quick: Annotated[bool, typer.Option(help="Small stand-ins for the data, to see that everything runs.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that fit at the same time.")] = 1,
+    folder: Annotated[
+        Path | None, typer.Option(help=f"Where trials and pages are. [default: {FOLDER}, or {QUICK_FOLDER} if quick]")
+    ] = None,
+    render_only: Annotated[bool, typer.Option("--render-only", help="Fit nothing: pages from what is stored.")] = False,
+    only: Annotated[str | None, typer.Option(help="Only fits with this in their name: a data set or a method.")] = None,
+) -> None:
+    """Fit what is missing, store every trial, and make the pages. It can be stopped, and goes on where it was."""
+    folder = folder or (QUICK_FOLDER if quick else FOLDER)
+    store = Store(folder / "trials")
+    wanted = [one for one in What if one is not What.all] if what is What.all else [what]
+    if not render_only:
+        with threadpool_limits(1 if quick else None):  # for small matrices, threads only get in each other's way
+            for one in wanted:
+                fit_missing(one, store, quick=quick, jobs=jobs, only=only)
+    pages = Pages(folder, store, quick=quick)
+    for page in [*map(str, wanted), "summary"]:
+        for path in pages.render(page):
+            typer.echo(path)
+
+
+def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | None = None) -> None:
+    """Run tasks until a table or figure lacks nothing."""
+    if what == What.fig1:
+        path = store.folder / "figure1.npz"
+        if not path.exists():
+            save_figure1(path, quick)
+        return
+    while tasks := lacking(what, store, quick=quick, only=only):
+        progress = Counter(what, len(tasks))
+        for task, trials in run(tasks, jobs):
+            store.append(task.name, trials)
+            progress.done(task)
+        progress.end()
+
+
+def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[Task]:
+    """The tasks of a table or figure that are not done. A timing runs when everything else is."""
+    if what == What.fig2:
+        tasks = sensitivity_tasks(store, quick=quick)
+    else:
+        tasks = [task for name in TABLES[what] for task in missing_tasks(name, store, quick=quick)]
+        if what == What.table5:
+            tasks += timing_tasks(store, quick=quick)
+    return [task for task in tasks if only is None or only in f"{task.name} {task.title}"]
+
+
+def run(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Trial]]]:
+    """Trials as they come, from this process or from several."""
+    if jobs == 1:
+        for task in tasks:
+            yield task, task()
+        return
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=threadpool_limits, initargs=(1,)
+    ) as pool:
+        running = {pool.submit(task): task for task in tasks}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+class Counter:
+    """A line about how far a run is, where standard error is a terminal."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total, self.count = what, total, 0
+        self.begun = time.perf_counter()
+        self.shown = sys.stderr.isatty()
+
+    def done(self, task: Task) -> None:
+        self.count += 1
+        left = (time.perf_counter() - self.begun) / self.count * (self.total - self.count)
+        self._write(
+            f"\r{self.what}  {self.count}/{self.total}  about {left:.0f} s left  {task.name}: {task.title}"[:110]
+            + "\033[K"
+        )
+
+    def end(self) -> None:
+        self._write("\r\033[K")
+
+    def _write(self, text: str) -> None:
+        if self.shown:
+            sys.stderr.write(text)
+            sys.stderr.flush()

@@ -1,0 +1,77 @@
+"""What is solved: a data set as every system sees it, and the draws of its labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from hidegl.datasets import draw_labels, load_data_set, make_three_moons, official_draws
+from hidegl.paper.quoted import label_counts
+from hidegl.preparation import learn_preparation, prepare
+from hidegl.rows.local import LocalRows
+
+KINDS = {
+    "balanced": "equally many labels of each class",
+    "random": "one label of each class, the rest at random",
+    "official": "the SSL book's own twelve draws",
+}
+"""How labels are drawn. The paper does not say how it drew them; its numbers fit balanced draws better."""
+
+N_DRAWS, QUICK_DRAWS = 10, 2
+OFFICIAL_COUNTS = (10, 100)
+QUICK_ROWS = 240
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set, its rows prepared as HiDeGL prepares them, and its draws of labels."""
+
+    name: str
+    X: NDArray[Any]
+    rows: NDArray[Any]
+    y: NDArray[np.intp]
+    quick: bool
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.y.max()) + 1
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return kinds_of(self.name, self.quick)
+
+    def counts(self, kind: str) -> tuple[int, ...]:
+        """The paper's numbers of labels."""
+        return OFFICIAL_COUNTS if kind == "official" else label_counts(self.name)
+
+    def draws(self, kind: str, n_labels: int) -> list[NDArray[np.intp]]:
+        """The labelled rows of each draw."""
+        if kind == "official":
+            return list(official_draws(self.name, n_labels))
+        n_draws = QUICK_DRAWS if self.quick else N_DRAWS
+        return [draw_labels(self.y, n_labels, seed=seed, kind=kind) for seed in range(n_draws)]
+
+
+def kinds_of(name: str, quick: bool = False) -> tuple[str, ...]:
+    return tuple(KINDS) if name == "usps2" and not quick else ("balanced", "random")
+
+
+@lru_cache(maxsize=1)
+def problem(name: str, quick: bool = False) -> Problem:
+    X, y = small_stand_in(name) if quick else load_data_set(name)
+    rng = np.random.default_rng(0)
+    preparation = learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng)
+    return Problem(name, X, prepare(X, preparation), y, quick)
+
+
+def small_stand_in(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Data at hand everywhere: a small three-moon, and scikit-learn's digits for all real sets."""
+    if name == "three-moon":
+        return make_three_moons(QUICK_ROWS, random_state=0)
+    X, y = load_digits(return_X_y=True)
+    return X[:QUICK_ROWS], y[:QUICK_ROWS].astype(np.intp)

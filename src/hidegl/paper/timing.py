@@ -1,0 +1,101 @@
+"""Table 5: seconds of a fit with k = 500, as the paper takes them and as users feel them.
+
+*Start excluded*: rows prepared, and the k-means centres that both methods begin with given; from there to labels.
+*Start included*: from pixels to labels. All methods run in turns on one machine, so that their ratios hold.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.baselines import AGR
+from hidegl.datasets import draw_labels, hide_labels
+from hidegl.estimator import HiDeGL
+from hidegl.paper.problems import Problem, problem
+from hidegl.paper.quoted import VARIANTS, label_counts
+from hidegl.paper.store import Store, Trial
+from hidegl.paper.trials import Task
+from hidegl.points import start_kmeans
+from hidegl.preparation import learn_preparation, prepare
+from hidegl.rows.local import LocalRows
+
+DATA, N_POINTS, N_ROWS = "emnist_digits", 500, 280_000
+STORED_AS = "timing"
+SIDE = 28
+
+
+def timing_tasks(store: Store, *, quick: bool) -> list[Task]:
+    done = {next(iter(trial["seconds"])) for trial in store.trials(STORED_AS)}
+    wanted = [n for n in label_counts(DATA) if str(n) not in done]
+    return [Task(STORED_AS, f"timing l={n}", time_all, (quick, n)) for n in wanted]
+
+
+def time_all(quick: bool, n_labels: int) -> list[Trial]:
+    """Every method once with so many labels, after a run on few rows that compiles what there is to compile."""
+    data = problem(DATA, quick)
+    X, y = (data.X, data.y) if quick else paper_sized(data)
+    n_points = 50 if quick else N_POINTS
+    rng = np.random.default_rng(0)
+    rows = prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng))
+    start = start_kmeans(LocalRows(rows), n_points, rng)
+    labels = hide_labels(y, draw_labels(y, n_labels, seed=0, kind="balanced"))
+    few = np.sort(draw_labels(y, min(2000, len(y)), seed=0))
+    trials = []
+    for method, make in methods(n_points).items():
+        make(None, True).fit(X[few], y[few]).transduction_  # noqa: B018
+        without = seconds(make(start, False), rows, labels)
+        including = seconds(make(None, True), X, labels)
+        trials.append(
+            {
+                "protocol": STORED_AS,
+                "method": method,
+                "data": DATA,
+                "kind": "balanced",
+                "parameters": {"rows": len(X), "columns": rows.shape[1], "n_points": n_points, "cores": os.cpu_count()},
+                "seconds": {str(n_labels): without},
+                "seconds_from_pixels": {str(n_labels): including},
+            }
+        )
+    return trials
+
+
+def methods(n_points: int) -> dict[str, Callable[[Any, bool], Any]]:
+    """How to make each method: with a start or without, preparing its rows or not."""
+
+    def agr(weights: str) -> Callable[[Any, bool], Any]:
+        return lambda start, prepares: AGR(n_points, anchors=start, weights=weights, **preparing(prepares))
+
+    def hidegl(rule: str, graph: str) -> Callable[[Any, bool], Any]:
+        return lambda start, prepares: HiDeGL(
+            n_points, start="kmeans" if start is None else start, rule=rule, graph=graph, **preparing(prepares)
+        )
+
+    return {
+        "AGR(Gauss)": agr("gauss"),
+        "AGR(LAE)": agr("lae"),
+        **{variant: hidegl(*how) for variant, how in VARIANTS.items()},
+    }
+
+
+def preparing(prepares: bool) -> dict[str, Any]:
+    how = "auto" if prepares else None
+    return {"preprocess": how, "n_components": how, "random_state": 0}
+
+
+def seconds(model: Any, X: NDArray[Any], labels: NDArray[Any]) -> float:
+    begun = time.perf_counter()
+    model.fit(X, labels).transduction_  # noqa: B018
+    return round(time.perf_counter() - begun, 2)
+
+
+def paper_sized(data: Problem) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """As many rows as the paper has: our images, and the same shifted by a pixel."""
+    images = data.X.reshape(-1, SIDE, SIDE)
+    shifted = [np.roll(images, shift, axis=axis) for shift, axis in ((0, 1), (1, 1), (1, 2))]
+    return np.concatenate(shifted)[:N_ROWS].reshape(N_ROWS, -1), np.tile(data.y, len(shifted))[:N_ROWS]
