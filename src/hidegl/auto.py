@@ -18,7 +18,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.calibration import can_be_judged, learned_temperature, sharpened
 from hidegl.estimator import HiDeGL
-from hidegl.heads import LEAST_JUDGED, LinearHead, cross_validated, head_distributions, head_weight
+from hidegl.heads import (
+    LEAST_JUDGED,
+    LEAST_WEIGHT,
+    SELF_TRAININGS,
+    WEIGHT_OF_EMBEDDINGS,
+    WEIGHT_OF_OTHERS,
+    LinearHead,
+    cross_validated,
+    head_distributions,
+    head_weight,
+    pooled,
+    self_trained,
+)
+from hidegl.inference import DegreeRule
 from hidegl.labels import Labels, share_right
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
@@ -26,6 +39,7 @@ from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, scales_towards, shrunk_shares
 from hidegl.progress import Progress
 from hidegl.reading import rows_of
+from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
 from hidegl.writing import write_labels
@@ -33,21 +47,25 @@ from hidegl.writing import write_labels
 
 @dataclass(frozen=True)
 class Plan:
-    """What an effort buys: sets of points (how many points, how many sets), the widths each is used at, and a rule."""
+    """What an effort buys: sets of points of up to so many points, and steps of refinement."""
 
-    points: tuple[tuple[int, int], ...]
-    widths: tuple[float, ...] = (1.0, 0.5, 2.0)
-    rule: str = "lgc"
+    points: tuple[int, ...]
+    refinements: int
 
 
 EFFORTS = {
-    "quick": Plan(points=((1000, 1),)),
-    "default": Plan(points=((1500, 2), (3000, 2))),
-    "best": Plan(points=((3000, 2), (6000, 2), (10_000, 1)), rule="mbo"),
+    "quick": Plan(points=(1500,), refinements=0),
+    "default": Plan(points=(1500, 3000, 6000), refinements=2),
+    "best": Plan(points=(6000, 10_000, 10_000), refinements=4),
 }
 
-FEW_POINTS, ROWS_A_POINT = 2000, 2
-"""Sets of up to so many points have at least two rows a point; in larger ones every row may be a point."""
+ROWS_A_POINT = 2
+"""There is at most one point for so many rows."""
+
+FEW_ROWS, NARROW, WIDE = 5, (1.0, 0.5), (1.0, 2.0)
+"""With fewer rows a point, assignments are used at their automatic width and twice as wide, so that rows that share no
+point are rare; with more, at their automatic width and half of it.
+"""
 
 HALF_WAY = 0.5
 """How far class shares are moved to what the labels say of them."""
@@ -59,7 +77,7 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     effort : {"quick", "default", "best"}, default="default"
-        How much time to spend: 3, 12 or 15 models, with up to 1,000, 3,000 or 10,000 points.
+        How much time to spend: 2, 6 or 6 models, with up to 1,500, 6,000 or 10,000 points.
     class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
         The share of the rows that each class has. "auto": that of its labels, drawn to equal shares as far as so few
         labels leave it open, and only half believed.
@@ -140,26 +158,20 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _learn(self, rows: Rows, rng: np.random.Generator) -> Iterator[HiDeGL]:
         """The models, without labels. Those with the same points differ in the width of their assignments."""
-        plan = EFFORTS[self.effort]
-        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "rule": plan.rule}
-        for most, n_sets in plan.points:
-            k = min(most, rows.n_rows if most > FEW_POINTS else max(rows.n_rows // ROWS_A_POINT, 1))
-            for _ in range(n_sets):
-                first = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
-                yield first
-                again: dict[str, Any] = {"start": first.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
-                for width in plan.widths[1:]:
-                    yield HiDeGL(sigma=width * first.settings_["sigma"], **again, **fixed).fit(rows)
+        fixed: dict[str, Any] = {"preprocess": None, "n_components": None}
+        for most in EFFORTS[self.effort].points:
+            k = min(most, max(rows.n_rows // ROWS_A_POINT, 1))
+            first = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
+            yield first
+            again: dict[str, Any] = {"start": first.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
+            for width in (WIDE if rows.n_rows < FEW_ROWS * k else NARROW)[1:]:
+                yield HiDeGL(sigma=width * first.settings_["sigma"], **again, **fixed).fit(rows)
 
     # From labels to probabilities
 
     def _label(self, labels: Labels) -> Self:
         shares = self._shares(labels)
         self._labels, self.classes_ = labels, labels.classes
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each would say what is said here once
-            for member in self.estimators_:
-                member.relabel(labels.codes)
         self.settings_ = {
             "effort": self.effort,
             "preprocess": self._preparation.preprocess,
@@ -168,11 +180,13 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             "n_points": [member.settings_["n_points"] for member in self.estimators_],
             "sigma": [member.settings_["sigma"] for member in self.estimators_],
         }
+        P_loo = self._infer(labels)
         if labels.any:
             P = self._mean(lambda member: member.label_distributions_)
-            P_loo = self._mean(lambda member: member._leave_one_out())
-            self._scales = scales_towards(P, shares, HALF_WAY if is_auto(self.class_prior) else 1.0)
-            self._calibrate(labels, P_loo)
+            self._scales = scales_towards(P, shares, self._strength)
+            graph_loo, by_head = self._judge(labels, P_loo * self._scales)
+            P = self._refine(P, labels)
+            self._mix(P, graph_loo, by_head, labels, shares)
             self._distributions = self._finish(P, self._rows)
             self._distributions[labels.rows] = labels.one_hot
             self.settings_ |= {
@@ -183,19 +197,73 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             warn_of_labels(labels, P_loo)
         return self
 
-    def _calibrate(self, labels: Labels, P_loo: Matrix) -> None:
-        """Learn temperatures and the weight of a linear classifier, from each label as the others predict it."""
-        codes, n_classes = labels.codes[labels.rows], len(labels.classes)
-        first = learned_temperature(P_loo * self._scales, codes)
-        graph = sharpened(P_loo * self._scales, first)
-        self._head, self._weight, second = None, 0.0, 1.0
+    def _infer(self, labels: Labels) -> Matrix:
+        """Every model's coefficients; the mean over the models of each label's probabilities from the other labels."""
+        numbered = Labels(np.arange(len(labels.classes)), labels.codes)
+        hidden: Any = 0.0
+        for member in self.estimators_:
+            if labels.any:
+                A, scales, P_loo = member._infer_and_leave_one_out(numbered)
+                member._keep_labels(numbered, A, scales)
+                hidden = hidden + P_loo / len(self.estimators_)
+            else:
+                member.relabel(None)
+        return np.asarray(hidden)
+
+    def _judge(self, labels: Labels, P_loo: Matrix) -> tuple[Matrix, Matrix | None]:
+        """From each label as the others predict it: how sure the graph may be, and what a linear classifier is worth.
+
+        Returned are the probabilities of the labelled rows from the other labels, by the graph and by the classifier.
+        """
+        codes = labels.codes[labels.rows]
+        self._temperatures = learned_temperature(P_loo, codes), 1.0
+        by_graph, by_head = sharpened(P_loo, self._temperatures[0]), None
+        usual = WEIGHT_OF_EMBEDDINGS if self._preparation.is_of_directions else WEIGHT_OF_OTHERS
+        self._weight = usual if self._rows is not None and len(labels.classes) > 1 else 0.0
         if self._rows is not None and can_be_judged(codes).sum() >= LEAST_JUDGED:
             X = self._rows.take(labels.rows)
-            by_head = cross_validated(X, codes, n_classes, np.random.default_rng(0))
-            self._weight = head_weight(graph, by_head, codes)
-            self._head = LinearHead.fit(X, codes, n_classes)
-            second = learned_temperature((1 - self._weight) * graph + self._weight * by_head, codes, usual=1.0)
-        self._temperatures = first, second
+            by_head = cross_validated(X, codes, len(labels.classes), np.random.default_rng(0))
+            self._weight = head_weight(by_graph, by_head, codes, usual)
+        if self._weight < LEAST_WEIGHT:
+            self._weight = 0.0
+        return by_graph, by_head
+
+    def _refine(self, P: Matrix, labels: Labels) -> Matrix:
+        """P after steps of refinement, as sure on average as it was; the models keep the coefficients that give it."""
+        steps = EFFORTS[self.effort].refinements
+        if steps == 0 or not all(member._Z.is_kept for member in self.estimators_):
+            return P
+        calibrated = sharpened(P * self._scales, self._temperatures[0])
+        diffusions = [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
+        P = P * self._scales
+        P, coefficients = refine(P / P.sum(axis=1, keepdims=True), diffusions, labels.rows, labels.one_hot, steps)
+        self._scales = np.ones(P.shape[1])
+        for member, A in zip(self.estimators_, coefficients, strict=True):
+            member._keep_labels(member._labels, A, self._scales)
+        self._temperatures = temperature_as_sure_as(P, calibrated), self._temperatures[1]
+        return P
+
+    def _mix(self, P: Matrix, by_graph: Matrix, by_head: Matrix | None, labels: Labels, shares: Vector) -> None:
+        """The linear classifier, where it has a weight, and the temperature of what both say together."""
+        self._head = None
+        if self._weight == 0 or self._rows is None:
+            return
+        sharp = sharpened(P * self._scales, self._temperatures[0])
+        together = sharp
+        for _ in range(SELF_TRAININGS):
+            self._head = self_trained(self._rows, together, labels, np.random.default_rng(0))
+            together = pooled(sharp, self._by_head(self._head, self._rows), self._weight)
+            together *= scales_towards(together, shares, self._strength)
+            together /= together.sum(axis=1, keepdims=True)
+        if by_head is not None:
+            mixed = pooled(by_graph, by_head, self._weight)
+            second = learned_temperature(mixed, labels.codes[labels.rows], usual=1.0)
+            self._temperatures = self._temperatures[0], second
+
+    @property
+    def _strength(self) -> float:
+        """How far class shares are moved to those that are expected: all the way, if the user knows them."""
+        return HALF_WAY if is_auto(self.class_prior) else 1.0
 
     def _shares(self, labels: Labels) -> Vector:
         """The share of the rows that each class should get; none yet, where there are no labels."""
@@ -217,9 +285,12 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         first, second = self._temperatures
         P = sharpened(P * self._scales, first)
         if self._head is not None and rows is not None:
-            by_head = rows.map(head_distributions, self._head.coef, self._head.intercept).collect()
-            P = sharpened((1 - self._weight) * P + self._weight * by_head, second)
+            P = sharpened(pooled(P, self._by_head(self._head, rows), self._weight), second)
         return P
+
+    @staticmethod
+    def _by_head(head: LinearHead, rows: Rows) -> Matrix:
+        return rows.map(head_distributions, head.coef, head.intercept).collect()
 
     # Using what was learned
 
@@ -356,7 +427,13 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
 
 def n_models(plan: Plan) -> int:
-    return sum(n_sets for _, n_sets in plan.points) * len(plan.widths)
+    return len(plan.points) * len(WIDE)
+
+
+def as_degree_rule(member: HiDeGL) -> DegreeRule:
+    rule = member._rule
+    assert isinstance(rule, DegreeRule)
+    return rule
 
 
 def member_parameters(member: HiDeGL) -> dict[str, Any]:

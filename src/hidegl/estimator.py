@@ -421,15 +421,23 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def _label(self, labels: Labels) -> Self:
         """Algorithm 1, lines 9–10: from the labels to A, and from A to a label for every row."""
         shares = class_shares(self.class_prior, labels)
-        self._kept: dict[str, Any] = {}
-        if labels.any:
-            if len(labels.classes) == 1:
-                warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
-            rule = self._rule
-            A = rule.infer(GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot, shares))
-            self.coef_, self._delta, self._scales = A, rule.delta, column_scales(rule.spread @ A, shares)
-        else:
+        if not labels.any:
             self.__dict__.pop("coef_", None)
+            self._kept: dict[str, Any] = {}
+            self._labels, self.classes_ = labels, labels.classes
+            return self
+        if len(labels.classes) == 1:
+            warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=3)
+        rule = self._rule
+        A = rule.infer(self._given(labels, shares))
+        return self._keep_labels(labels, A, column_scales(rule.spread @ A, shares))
+
+    def _given(self, labels: Labels, shares: Vector | None) -> GivenLabels:
+        return GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot, shares)
+
+    def _keep_labels(self, labels: Labels, A: Matrix, scales: Vector) -> Self:
+        self._kept = {}
+        self.coef_, self._delta, self._scales = A, self._rule.delta, scales
         self._labels, self.classes_ = labels, labels.classes
         return self
 
@@ -455,11 +463,16 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _leave_one_out(self) -> Matrix:
         """The probabilities of each labelled row from the other labels (l, c), by the LGC rule."""
-        rule, labels = self._rule, self._labels
+        return self._infer_and_leave_one_out(self._labels)[2]
+
+    def _infer_and_leave_one_out(self, labels: Labels) -> tuple[Matrix, Vector, Matrix]:
+        """A, the scales of the classes, and the probabilities of each labelled row from the other labels."""
+        rule, shares = self._rule, class_shares(self.class_prior, labels)
         if not isinstance(rule, LGCRule):
             raise ValueError(f"leave-one-out needs rule='lgc' or 'mbo', got {self.rule!r}")
-        given = GivenLabels(labels.rows, self._Z.take(labels.rows), labels.one_hot)
-        return distributions(rule.leave_one_out(given), self._scales)
+        A, F = rule.infer_and_leave_one_out(self._given(labels, shares))
+        scales = column_scales(rule.spread @ A, shares)
+        return A, scales, distributions(F, scales)
 
     def _transduce(self) -> NDArray[Any]:
         codes = self._Z.map(best_classes, *self._scoring).collect()

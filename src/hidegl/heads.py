@@ -1,7 +1,9 @@
-"""A linear classifier on the given labels, and how far it is to be believed beside the graph.
+"""A linear classifier on the labels, and how far it is to be believed beside the graph.
 
-On embeddings with ten and more labels a class, a linear classifier catches up with any graph, and errs elsewhere. On
-pixels or measurements it is far behind. The labels tell which it is: each one is predicted by both from the others.
+On embeddings with a few labels a class, a linear classifier catches up with any graph, and errs elsewhere: embeddings
+are made for it. On pixels or measurements it is far behind. The labels tell which it is: each is predicted by the graph
+and by a classifier from the others. The classifier then learns from the given labels and from those of the graph that
+are sure (self-training), which makes it better than the one that was judged.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from hidegl.calibration import SMALLEST, can_be_judged
+from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
+from hidegl.rows.base import Rows, sample_indices
 
 FOLDS = 5
 """How many parts the labels are cut into, for predictions of each from the others."""
@@ -25,8 +30,26 @@ FOLDS = 5
 LEAST_JUDGED = 10
 """With fewer labels to judge by, the classifier is not used."""
 
-WEIGHT_PENALTY = 5.0
-"""What the classifier's full weight must gain in log-likelihood to be worth it."""
+WEIGHT_OF_EMBEDDINGS, WEIGHT_OF_OTHERS = 0.5, 0.0
+"""The classifier's weight when the labels say nothing of it."""
+
+WEIGHT_PENALTY = 10.0
+"""What a weight of one off the usual one must gain in log-likelihood to be worth it."""
+
+LEAST_WEIGHT = 0.02
+"""Below it, the classifier is left out."""
+
+PENALTY = 0.5
+"""C of scikit-learn's logistic regression, on columns of unit variance."""
+
+SELF_TRAINING_ROWS = 8_000
+"""How many rows the graph labels for the classifier to learn from."""
+
+SELF_TRAININGS = 2
+"""How often the classifier learns: first from the graph, then from what both say together."""
+
+SURE_SHARE, SURE_WEIGHT = 0.6, 0.3
+"""The share of them that is used, the surest, and their weight beside a given label, times how sure they are."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +60,18 @@ class LinearHead:
     intercept: Vector
 
     @classmethod
-    def fit(cls, X: NDArray[np.floating], codes: NDArray[np.intp], n_classes: int) -> LinearHead:
+    def fit(
+        cls, X: NDArray[np.floating], codes: NDArray[np.intp], n_classes: int, row_weights: Vector | None = None
+    ) -> LinearHead:
         """Classes without a row get no probability."""
         scale = np.sqrt(np.mean(np.square(X, dtype=np.float64))) or 1.0
         coef, intercept = np.zeros((X.shape[1], n_classes)), np.full(n_classes, -np.inf)
         present = np.unique(codes)
         intercept[present] = 0
         if len(present) > 1:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # small products: threads cost
                 warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged by what it predicts
-                model = LogisticRegression(max_iter=300).fit(X / scale, codes)
+                model = LogisticRegression(C=PENALTY, max_iter=100).fit(X / scale, codes, row_weights)
             if len(present) == 2:  # scikit-learn keeps the second class only
                 present = present[1:]
             coef[:, present], intercept[present] = model.coef_.T / scale, model.intercept_
@@ -77,15 +102,31 @@ def cross_validated(
     return P
 
 
-def head_weight(graph: Matrix, head: Matrix, codes: NDArray[np.intp]) -> float:
+def pooled(graph: Matrix, head: Matrix, weight: float) -> Matrix:
+    """The weighted geometric mean of both, rows normalised: a class must be likely to both."""
+    logits = (1 - weight) * np.log(np.maximum(graph, SMALLEST)) + weight * np.log(np.maximum(head, SMALLEST))
+    return softmax(logits, axis=1)
+
+
+def head_weight(graph: Matrix, head: Matrix, codes: NDArray[np.intp], usual: float) -> float:
     """The weight of the classifier under which the given labels are most likely, each predicted from the others."""
     judged = np.flatnonzero(can_be_judged(codes))
     if len(judged) < LEAST_JUDGED:
-        return 0.0
-    by_graph, by_head = graph[judged, codes[judged]], head[judged, codes[judged]]
+        return usual
 
     def loss(weight: float) -> float:
-        mixed = (1 - weight) * by_graph + weight * by_head
-        return float(-np.log(np.maximum(mixed, SMALLEST)).sum() + WEIGHT_PENALTY * weight)
+        likely = pooled(graph[judged], head[judged], weight)[np.arange(len(judged)), codes[judged]]
+        return float(-np.log(np.maximum(likely, SMALLEST)).sum() + WEIGHT_PENALTY * (weight - usual) ** 2)
 
     return float(minimize_scalar(loss, bounds=(0, 1), method="bounded").x)
+
+
+def self_trained(rows: Rows, P: Matrix, labels: Labels, rng: np.random.Generator) -> LinearHead:
+    """A classifier from the given labels, and from the surest of what the graph's probabilities P say of other rows."""
+    drawn = np.setdiff1d(sample_indices(rows.n_rows, SELF_TRAINING_ROWS, rng), labels.rows)
+    confidence = P[drawn].max(axis=1)
+    sure = confidence >= np.quantile(confidence, 1 - SURE_SHARE) if len(drawn) else np.zeros(0, dtype=bool)
+    used = np.concatenate([labels.rows, drawn[sure]])
+    codes = np.concatenate([labels.codes[labels.rows], P[drawn[sure]].argmax(axis=1)])
+    weights = np.concatenate([np.ones(len(labels.rows)), SURE_WEIGHT * confidence[sure]])
+    return LinearHead.fit(rows.take(used), codes, len(labels.classes), weights)

@@ -112,42 +112,38 @@ class LGCRule(DegreeRule):
 
         If they are more than the points, the system without them is factorised instead.
         """
-        if len(given.rows) > len(self.delta):
-            return 2 * self._without(given).solve(given.ZtY)
-        influence, weights, K = self._among_labelled(given)
-        return influence @ solve_spd(K, weights[:, None] * given.Y)
+        return self.infer_and_leave_one_out(given, leave_out=False)[0]
 
     def leave_one_out(self, given: GivenLabels) -> Matrix:
-        """F of each labelled row from the other labels (l, c), its own hidden: in closed form, without l×l for many.
+        """F of each labelled row from the other labels (l, c), its own hidden."""
+        return self.infer_and_leave_one_out(given)[1]
+
+    def infer_and_leave_one_out(self, given: GivenLabels, *, leave_out: bool = True) -> tuple[Matrix, Matrix]:
+        """A, and F of each labelled row from the other labels: in closed form, and without l×l for many labels.
 
         Hiding label i takes 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula
         zA becomes (zA − 2hy) / (1 − 2h/d), with h = z (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ zᵀ.
         """
-        if len(given.rows) > len(self.delta):
-            system, weights = self._without(given), given.Z.product(self.delta)
-            ZA = given.Z.product(2 * system.solve(given.ZtY))
-            parts = (given.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
-            h = np.concatenate([np.einsum("lk,kl->l", Z, system.solve(Z.T)) for Z in parts])
-            return (ZA - 2 * h[:, None] * given.Y) / (weights - 2 * h)[:, None]
-        _, weights, K = self._among_labelled(given)
-        K_inv = solve_spd(K, np.eye(len(K)))
-        target = weights[:, None] * given.Y
-        return (target - (K_inv @ target) / np.diag(K_inv)[:, None]) / weights[:, None]
-
-    def _without(self, given: GivenLabels) -> Cholesky:
-        """M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u: the system without the labelled rows."""
-        gram_l, _ = degree_sums(given.Z, self.delta)
-        return Cholesky.of(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), overwrite=True)
-
-    def _among_labelled(self, given: GivenLabels) -> tuple[Matrix, Vector, Matrix]:
-        """S⁻¹ Z_lᵀ (k, l), the diagonal of D_l, and K = Z_l S⁻¹ Z_lᵀ + D_l / 2 (l, l)."""
-        influence = self._influence(given)
         weights = given.Z.product(self.delta)
-        K = given.Z.product(influence) + np.diag(weights / 2)
-        return influence, weights, (K + K.T) / 2
-
-    def _influence(self, given: GivenLabels) -> Matrix:
-        return self.system.solve(given.Z.dense.T)
+        hidden = np.empty((0, given.Y.shape[1]))
+        if len(given.rows) > len(self.delta):
+            gram_l, _ = degree_sums(given.Z, self.delta)
+            system = Cholesky.of(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), overwrite=True)
+            A = 2 * system.solve(given.ZtY)
+            if leave_out:
+                parts = (given.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
+                h = np.concatenate([np.einsum("lk,kl->l", Z, system.solve(Z.T)) for Z in parts])
+                hidden = (given.Z.product(A) - 2 * h[:, None] * given.Y) / (weights - 2 * h)[:, None]
+            return A, hidden
+        influence = self.system.solve(given.Z.dense.T)  # S⁻¹ Z_lᵀ (k, l)
+        K = given.Z.product(influence) + np.diag(weights / 2)  # Z_l S⁻¹ Z_lᵀ + D_l / 2 (l, l)
+        among_labelled = Cholesky.of((K + K.T) / 2, overwrite=True)
+        target = weights[:, None] * given.Y
+        V = among_labelled.solve(target)
+        if leave_out:
+            K_inv = among_labelled.solve(np.eye(len(K)))
+            hidden = (target - V / np.diag(K_inv)[:, None]) / weights[:, None]
+        return influence @ V, hidden
 
 
 @dataclass(frozen=True)
