@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hidegl.audits import JudgedLabel, judged_labels
 from hidegl.calibration import can_be_judged, learned_temperature, sharpened
 from hidegl.estimator import HiDeGL
 from hidegl.heads import (
@@ -42,6 +43,7 @@ from hidegl.reading import rows_of
 from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
+from hidegl.suggestions import openness, suggested_rows
 from hidegl.writing import write_labels
 
 
@@ -334,6 +336,26 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
         check_is_fitted(self)
         write_labels(path, whole(), self._labels.codes, self.classes_)
+
+    def suggest(self, n: int = 20) -> NDArray[np.intp]:
+        """The rows of the fit to label next, the most helpful first: as `HiDeGL.suggest`, for the labels of all models.
+
+        The points are those of the model with the fewest.
+        """
+        check_is_fitted(self)
+        member = min(self.estimators_, key=lambda model: len(model.mass_))
+        weights = member.mass_
+        if self._labels.any:
+            weights = member._Z.collect().mass(openness(self.label_distributions_))
+        return suggested_rows(member._lgc_rule, self._labels, weights, n)
+
+    def audit(self) -> list[JudgedLabel]:
+        """What the other labels say of each given label, the most suspicious first: see `HiDeGL.audit`."""
+        check_is_fitted(self)
+        if not self._labels.any:
+            raise NotFittedError("no label was given to fit, so there is nothing to audit: give some to relabel(y)")
+        P_loo = self._mean(lambda member: member._leave_one_out())
+        return judged_labels(self._labels, sharpened(P_loo * self._scales, self._temperatures[0]))
 
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""

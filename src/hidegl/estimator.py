@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hidegl.audits import JudgedLabel, judged_labels
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
 from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
 from hidegl.labels import Labels, share_right
@@ -42,6 +43,7 @@ from hidegl.settings import (
     is_auto,
     is_whole,
 )
+from hidegl.suggestions import open_mass, suggested_rows
 from hidegl.tree import adjacency, edges
 from hidegl.writing import write_labels
 
@@ -265,6 +267,26 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         given = self._labels.codes if X is None else np.full(Z.n_rows, -1)
         write_labels(path, Z.map(label_distributions, *self._scoring).blocks(), given, self.classes_)
 
+    def suggest(self, n: int = 20) -> NDArray[np.intp]:
+        """The rows of the fit to label next, the most helpful first; before there is any label, and after.
+
+        They lie where many rows are, far from those labelled and from one another, and more so where labels are
+        unsure. Rows with a label are never among them. A k×k inverse and one pass over the assignments.
+        """
+        check_is_fitted(self)
+        weights = self._Z.sum(open_mass, *self._scoring)[0] if self._labels.any else self.mass_
+        return suggested_rows(self._lgc_rule, self._labels, weights, n)
+
+    def audit(self) -> list[JudgedLabel]:
+        """What the other labels say of each given label, the most suspicious first: (row, given, proposed, suspicion).
+
+        Each label is hidden in turn, in closed form, without another fit. A suspicion above 0.5 means that the others
+        rather believe in another class. The only label of a class cannot be judged: its suspicion is 0.
+        """
+        check_is_fitted(self)
+        self._require_labels()
+        return judged_labels(self._labels, self._leave_one_out())
+
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows with the right label, among those that have a label in y."""
         return share_right(self.predict(X), y, sample_weight)
@@ -411,12 +433,20 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         """What is free of labels: built when first needed, and again when a parameter that it depends on changes."""
         key = (self.graph, self.alpha, self.eta, self.rule, self.solver, self.lambda2)
         if self._rule_cache is None or self._rule_cache[0] != key:
-            if self._B is None:
-                self._B, _ = point_sums(self._Z)
-            sums = self._B, self.mass_
-            graph = ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta, sums=sums)
-            self._rule_cache = key, RULES[self.rule][self.solver](graph, self.lambda2)
+            self._rule_cache = key, RULES[self.rule][self.solver](self._graph(), self.lambda2)
         return self._rule_cache[1]
+
+    def _graph(self) -> ImplicitGraph:
+        if self._B is None:
+            self._B, _ = point_sums(self._Z)
+        sums = self._B, self.mass_
+        return ImplicitGraph.over(self._Z, self.tree_, kind=self.graph, alpha=self.alpha, eta=self.eta, sums=sums)
+
+    @property
+    def _lgc_rule(self) -> LGCRule:
+        """The rule of the fit, or the LGC rule on the same graph, which alone has leave-one-out and a covariance."""
+        rule = self._rule
+        return rule if isinstance(rule, LGCRule) else LGCRule.on(self._graph(), self.lambda2)
 
     def _label(self, labels: Labels) -> Self:
         """Algorithm 1, lines 9–10: from the labels to A, and from A to a label for every row."""
@@ -444,9 +474,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     @property
     def _scoring(self) -> tuple[Matrix, Vector, Vector]:
         """What a row of Z is scored with: A, δ, and the scales of the classes."""
+        self._require_labels()
+        return self.coef_, self._delta, self._scales
+
+    def _require_labels(self) -> None:
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
-        return self.coef_, self._delta, self._scales
 
     def _require_fit(self, name: str) -> None:
         """An AttributeError, so that `hasattr` says what a fit would change."""
@@ -467,9 +500,7 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _infer_and_leave_one_out(self, labels: Labels) -> tuple[Matrix, Vector, Matrix]:
         """A, the scales of the classes, and the probabilities of each labelled row from the other labels."""
-        rule, shares = self._rule, class_shares(self.class_prior, labels)
-        if not isinstance(rule, LGCRule):
-            raise ValueError(f"leave-one-out needs rule='lgc' or 'mbo', got {self.rule!r}")
+        rule, shares = self._lgc_rule, class_shares(self.class_prior, labels)
         A, F = rule.infer_and_leave_one_out(self._given(labels, shares))
         scales = column_scales(rule.spread @ A, shares)
         return A, scales, distributions(F, scales)

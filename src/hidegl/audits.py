@@ -1,0 +1,38 @@
+"""Which given labels look wrong: each one is hidden, and the others say what they think of its row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hidegl.calibration import can_be_judged
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix
+
+
+class JudgedLabel(NamedTuple):
+    """A given label, and what the others say of it."""
+
+    row: int
+    given: Any
+    proposed: Any
+    """The class that the others find most probable; the given one, where they cannot judge it."""
+
+    suspicion: float
+    """The probability, from 0 to 1, that the label is wrong; 0 for the only label of a class."""
+
+
+def judged_labels(labels: Labels, P_loo: Matrix) -> list[JudgedLabel]:
+    """Every given label, the most suspicious first. P_loo (l, c) is what the other labels say of each labelled row."""
+    rows = labels.rows
+    codes = labels.codes[rows]
+    judged = can_be_judged(codes)
+    own = P_loo[np.arange(len(codes)), codes]
+    suspicion = np.where(judged, 1 - own, 0.0)
+    proposed = np.where(judged, P_loo.argmax(axis=1), codes)
+    order = np.lexsort([rows, own - P_loo.max(axis=1), -suspicion])
+    return [
+        JudgedLabel(int(rows[i]), labels.classes[codes[i]], labels.classes[proposed[i]], float(suspicion[i]))
+        for i in order
+    ]

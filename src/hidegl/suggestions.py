@@ -1,0 +1,103 @@
+"""Which rows to label next: greedy Σ-optimality (Ma, Garnett and Schneider, 2013) on the high-dense points.
+
+The LGC rule is the mean of a Gaussian field. What a label on point j would tell about all rows together is
+
+    (wᵀ S_j)² / (S_jj + τ),     S = (M⁻¹ − 2 Zᵀ D⁻¹ Z)⁻¹,     w = Zᵀ u
+
+where S is the field's covariance, up to a factor, and u says how much is open about each row: 1 before there are
+labels, and between a half and 1 afterwards, as its two best classes are far apart or near. A label takes a rank-one
+step away from S, so a choice costs O(k) for each one before it. Given labels are taken out of S first. The answer to a
+point is the row that belongs to it most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.inference import LGCRule, label_distributions
+from hidegl.labels import Labels
+from hidegl.linalg import Matrix, Vector, solve_spd
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Rows
+from hidegl.settings import check_count
+
+NOISE = 1e-3
+"""τ, as a share of the mean of S's diagonal: how little one label settles a point. Smaller makes no difference."""
+
+
+def openness(P: Matrix) -> Vector:
+    """How much is open about each row, from a half to 1: the nearer its two best classes are to each other."""
+    best = np.partition(P, -2, axis=1)[:, -2:] if P.shape[1] > 1 else np.insert(P, 0, 0, axis=1)
+    return 1 - (best[:, 1] - best[:, 0]) / 2
+
+
+def open_mass(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
+    """Zᵀu of a block."""
+    return (Z.mass(openness(label_distributions(Z, A, delta, scales))),)
+
+
+def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> NDArray[np.intp]:
+    """The n rows whose labels would help most, the most helpful first. `weights` is w.
+
+    One pass over Z finds the row for each point, the one that belongs to it most. Only if n is larger than the number
+    of points that have a row are there more passes.
+    """
+    Z = rule.graph.Z
+    taken = labels.codes >= 0
+    check_count("n", n, 1, int(np.sum(~taken)), why="that is how many rows have no label")
+    field = Field(rule, Z.take(labels.rows), weights)
+    chosen: list[int] = []
+    while len(chosen) < n:
+        row_of_point = representatives(Z, taken)
+        for _ in range(min(n - len(chosen), int(np.sum(row_of_point >= 0)))):
+            point = int(np.argmax(np.where(row_of_point >= 0, field.gain, -1)))
+            chosen.append(int(row_of_point[point]))
+            taken[chosen[-1]], row_of_point[point] = True, -1
+            field.observe(point)
+    return np.array(chosen, dtype=np.intp)
+
+
+def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """For each point, of the free rows that belong to it more than to any other, the one that does most; or −1."""
+    rows, weights, start = None, None, 0
+    for block in Z.blocks():
+        best = block.weights.argmax(axis=1)
+        places = np.arange(len(best))
+        column, weight = block.columns[places, best], block.weights[places, best]
+        if rows is None or weights is None:
+            rows, weights = np.full(block.n_points, -1, dtype=np.intp), np.zeros(block.n_points)
+        for place in np.flatnonzero((weight > weights[column]) & ~taken[start : start + len(best)]):
+            if weight[place] > weights[column[place]]:
+                rows[column[place]], weights[column[place]] = start + place, weight[place]
+        start += len(best)
+    assert rows is not None
+    return rows
+
+
+class Field:
+    """S and how it changes as points get labels: each takes a rank-one step v vᵀ from it, kept as v. O(k) a step."""
+
+    def __init__(self, rule: LGCRule, labelled: Assignments, weights: Vector) -> None:
+        identity = np.eye(len(weights))
+        self._S = rule.system.solve(identity)
+        self._noise = NOISE * float(np.diag(self._S).mean())
+        if len(labelled.columns):
+            seen = labelled.gram(np.full(len(labelled.columns), 1 / self._noise)).matrix()
+            self._S = solve_spd(rule.graph.M_inv - 2 * rule.gram + seen, identity)
+        self._weights = weights
+        self._towards = self._S @ weights
+        self._spread = np.diag(self._S).copy()
+        self._steps: list[Vector] = []
+
+    @property
+    def gain(self) -> Vector:
+        """(wᵀ S_j)² / (S_jj + τ) for each point."""
+        return self._towards**2 / (np.maximum(self._spread, 0) + self._noise)
+
+    def observe(self, point: int) -> None:
+        column = self._S[point] - sum(v[point] * v for v in self._steps)
+        step = column / np.sqrt(max(column[point], 0) + self._noise)
+        self._towards -= (step @ self._weights) * step
+        self._spread -= step**2
+        self._steps.append(step)
