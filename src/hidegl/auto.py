@@ -33,7 +33,7 @@ from hidegl.heads import (
     self_trained,
 )
 from hidegl.inference import DegreeRule
-from hidegl.labels import Labels, share_right
+from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.linalg import Matrix, Vector
 from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
@@ -44,7 +44,7 @@ from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
 from hidegl.suggestions import openness, suggested_rows
-from hidegl.writing import write_labels
+from hidegl.writing import LabelledBlocks, write_labels
 
 
 @dataclass(frozen=True)
@@ -330,12 +330,17 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def write_labels(self, path: str | os.PathLike[str]) -> None:
         """Write label, confidence and whether the label was given for each row of the fit (.csv, .parquet, .npy)."""
+        check_is_fitted(self)
+        write_labels(path, *self._labelled_blocks())
+
+    def _labelled_blocks(self, X: Any = None) -> LabelledBlocks:
+        P = self.label_distributions_ if X is None else self.predict_proba(X)
+        given = self._labels.codes if X is None else np.full(len(P), UNLABELLED)
 
         def whole() -> Generator[Matrix]:
-            yield self.label_distributions_
+            yield P
 
-        check_is_fitted(self)
-        write_labels(path, whole(), self._labels.codes, self.classes_)
+        return LabelledBlocks(whole(), given, self.classes_)
 
     def suggest(self, n: int = 20) -> NDArray[np.intp]:
         """The rows of the fit to label next, the most helpful first: as `HiDeGL.suggest`, for the labels of all models.
@@ -355,7 +360,8 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to audit: give some to relabel(y)")
         P_loo = self._mean(lambda member: member._leave_one_out())
-        return judged_labels(self._labels, sharpened(P_loo * self._scales, self._temperatures[0]))
+        temperature = learned_temperature(P_loo, self._labels.codes[self._labels.rows])
+        return judged_labels(self._labels, sharpened(P_loo, temperature))
 
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.audits import JudgedLabel, judged_labels
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
 from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
-from hidegl.labels import Labels, share_right
+from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
 from hidegl.memory import check_memory
@@ -45,7 +45,7 @@ from hidegl.settings import (
 )
 from hidegl.suggestions import open_mass, suggested_rows
 from hidegl.tree import adjacency, edges
-from hidegl.writing import write_labels
+from hidegl.writing import LabelledBlocks, write_labels
 
 
 class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -263,9 +263,12 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             None: the rows of the fit.
         """
         check_is_fitted(self)
+        write_labels(path, *self._labelled_blocks(X))
+
+    def _labelled_blocks(self, X: Any = None) -> LabelledBlocks:
         Z = self._Z if X is None else self._assign(X)
-        given = self._labels.codes if X is None else np.full(Z.n_rows, -1)
-        write_labels(path, Z.map(label_distributions, *self._scoring).blocks(), given, self.classes_)
+        given = self._labels.codes if X is None else np.full(Z.n_rows, UNLABELLED)
+        return LabelledBlocks(Z.map(label_distributions, *self._scoring).blocks(), given, self.classes_)
 
     def suggest(self, n: int = 20) -> NDArray[np.intp]:
         """The rows of the fit to label next, the most helpful first; before there is any label, and after.

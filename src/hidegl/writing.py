@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,15 @@ from hidegl.persistence import replacing
 
 Part = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]
 """Labels, confidences, and which labels were given, of some rows."""
+
+
+class LabelledBlocks(NamedTuple):
+    """What is known of some rows: class probabilities a block at a time, the given labels (or −1), and the classes."""
+
+    blocks: Generator[NDArray[Any]]
+    codes: NDArray[Any]
+    classes: NDArray[Any]
+
 
 BLOCKS_A_GROUP = 128
 """How many blocks make a row group of a Parquet file."""

@@ -1,0 +1,3 @@
+from hidegl.cli import main
+
+main()

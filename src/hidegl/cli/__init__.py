@@ -1,0 +1,16 @@
+"""The command line (extra: cli). `hidegl --help` lists the commands."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """What the command `hidegl` and `python -m hidegl` run."""
+    try:
+        from hidegl.cli.app import run
+    except ImportError as error:
+        if error.name not in ("typer", "rich", "pyarrow"):
+            raise
+        sys.exit("hidegl: the command line needs more packages: pip install 'hidegl[cli]'")
+    sys.exit(run(sys.argv[1:]))

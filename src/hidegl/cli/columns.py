@@ -1,0 +1,387 @@
+"""Which columns of a table are numbers to learn from, which is the label, and which are left out, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hidegl.cli import tables
+from hidegl.cli.mistakes import UseError, named, perhaps
+from hidegl.cli.tables import MemoryTable, ParquetTable, Table
+from hidegl.labels import BLANKS, UNLABELLED
+from hidegl.memory import available_memory
+from hidegl.reading import read_rows
+from hidegl.rows.local import LocalRows
+
+LABEL_NAMES = ("label", "labels", "class", "target", "y")
+ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
+RESULT_NAMES = ("label", "confidence", "given")
+
+MOST_CLASSES = 1000
+
+MEMORY_SHARE = 4
+"""Rows on disk are read into memory if they take no more than the free memory divided by this."""
+
+
+@dataclass
+class Columns:
+    """What is learned from, and what was left out and why."""
+
+    features: list[str]
+    """Columns of numbers, or one column of vectors; none for a matrix."""
+
+    kind: str
+    """"numbers", "vectors" or "matrix"."""
+
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.kind == "matrix":
+            return "the matrix"
+        if self.kind == "vectors":
+            return f"the vectors in {self.features[0]!r}"
+        if len(self.features) == 1:
+            return f"the column {self.features[0]!r}"
+        shown = self.features if len(self.features) <= 4 else [*self.features[:2], "…", self.features[-1]]
+        return f"{len(self.features)} columns of numbers ({', '.join(shown)})"
+
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """The columns left out, by reason."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.left_out.items():
+            by_reason.setdefault(reason, []).append(name)
+        return by_reason
+
+
+def check_known(table: Table, names: Iterable[str], option: str) -> None:
+    for name in names:
+        if name not in table.names:
+            has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
+            raise UseError(f"{option}: there is no column {name!r}{perhaps(name, table.names) or '; ' + has}")
+
+
+def choose_columns(
+    table: Table, *, wanted: list[str] | None, without: list[str], id_column: str | None, label_column: str | None
+) -> Columns:
+    """The columns to learn from: the wanted ones, the matrix, the only vectors, or else all that hold numbers."""
+    check_known(table, [*(wanted or []), *without], "--columns" if wanted else "--without")
+    left_out = dict.fromkeys(without, "set aside by --without")
+    if id_column:
+        left_out[id_column] = "the id"
+    if label_column:
+        left_out[label_column] = "the label"
+    if isinstance(table, MemoryTable) and table.matrix is not None:
+        if wanted:
+            raise UseError("--columns is for files with named columns; a matrix is taken as a whole")
+        others = [name for name in table.names if name not in left_out]
+        return Columns([], "matrix", left_out | dict.fromkeys(others, "beside the matrix"))
+    vectors, numbers = [], []
+    for name in wanted or [name for name in table.names if name not in left_out]:
+        kind = table.schema.field(name).type
+        if tables.is_vector(kind) or (tables.is_text(kind) and tables.holds_vectors_as_text(table.column(name))):
+            vectors.append(name)
+        elif wanted and not tables.is_numeric(kind):
+            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, and numbers are needed")
+        elif reason := wanted is None and why_not(name, kind, table):
+            left_out[name] = reason
+        else:
+            numbers.append(name)
+    if wanted and vectors and (numbers or len(vectors) > 1):
+        raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
+    if vectors:
+        best = max(vectors, key=lambda name: width(table, name))
+        left_out |= {name: "vectors beside " + repr(best) for name in vectors if name != best}
+        left_out |= dict.fromkeys(numbers, f"numbers beside the vectors {best!r}")
+        return Columns([best], "vectors", left_out)
+    if not numbers:
+        raise UseError(
+            f"there is no column of numbers to learn from: {explain(left_out) or 'the file has no columns'}; turn text "
+            f"into embeddings first"
+        )
+    return Columns(numbers, "numbers", left_out)
+
+
+def why_not(name: str, kind: pa.DataType, table: Table) -> str:
+    """Why a column is nothing to learn from; empty if it is."""
+    if not tables.is_numeric(kind):
+        return spoken(kind)
+    if name.lower() in RESULT_NAMES and name.lower() != "label":
+        return "a result of hidegl"
+    if name.lower() in ID_NAMES or re.search(r"(?:^|[_\W])(?:id|uuid)$|[a-z]I[dD]$", name):
+        return "an id"
+    if pa.types.is_null(kind):
+        return "empty"
+    if pa.types.is_integer(kind) and table.n_rows > 2 and not table.on_disk:
+        column = table.column(name)
+        if not column.null_count:
+            steps = np.diff(column.to_numpy().astype(np.float64))
+            if np.all(steps == 1):
+                return "a count of the rows"
+    return ""
+
+
+def spoken(kind: pa.DataType) -> str:
+    types = pa.types
+    if tables.is_text(kind):
+        return "text"
+    if types.is_temporal(kind):
+        return "dates"
+    return "nothing" if types.is_null(kind) else f"{kind}"
+
+
+def explain(left_out: dict[str, str]) -> str:
+    by_reason = Columns([], "", left_out).reasons
+    return "; ".join(f"{named(names, 3)}: {reason}" for reason, names in by_reason.items())
+
+
+def width(table: Table, name: str) -> int:
+    kind = table.schema.field(name).type
+    if pa.types.is_fixed_size_list(kind):
+        return kind.list_size
+    first = next(table.batches([name])).column(0)[0].as_py()
+    return len(tables.parsed_vector(first) if isinstance(first, str) else first or ())
+
+
+# Numbers
+
+
+@dataclass
+class NamedNumbers:
+    """A matrix in memory whose columns have names; rows of `LocalRows` may come from it."""
+
+    values: NDArray[Any]
+    names: list[str]
+
+    def __post_init__(self) -> None:
+        self.shape, self.dtype = self.values.shape, self.values.dtype
+
+    def __getitem__(self, index: Any) -> NDArray[Any]:
+        return self.values[index]
+
+
+def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
+    """What `fit` and `predict` take: an array, named rows, or rows on disk where they are too many for the memory."""
+    if isinstance(table, ParquetTable) and table_bytes(table, columns) > available_memory() / MEMORY_SHARE:
+        return read_rows(path, columns.features)
+    if columns.kind == "matrix":
+        matrix = table.matrix if isinstance(table, MemoryTable) else None
+        assert matrix is not None
+        if isinstance(matrix, np.memmap) and matrix.nbytes > available_memory() / MEMORY_SHARE:
+            return matrix
+        return finite_matrix(np.asarray(matrix))
+    if columns.kind == "vectors":
+        return finite_matrix(tables.vectors(columns.features[0], table.column(columns.features[0])))
+    return LocalRows(NamedNumbers(stacked(table, columns.features), columns.features))
+
+
+def table_bytes(table: Table, columns: Columns) -> int:
+    per_row = len(columns.features) if columns.kind == "numbers" else width(table, columns.features[0])
+    return 8 * per_row * table.n_rows
+
+
+def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
+    if X.dtype.kind == "f" and not np.isfinite(X.sum(dtype=np.float64)):
+        broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        if len(broken):
+            raise UseError(
+                f"{len(broken):,} rows hold NaN or infinity, the first is row {broken[0]}: fill them in, or drop them"
+            )
+    return X
+
+
+def stacked(table: Table, names: list[str]) -> NDArray[Any]:
+    """Columns of numbers side by side, if none has a gap."""
+    gaps: dict[str, int] = {}
+    parts = []
+    for name in names:
+        column = table.column(name)
+        if pa.types.is_decimal(column.type):
+            column = pc.cast(column, pa.float64())
+        values = column.to_numpy()
+        empty = column.null_count or (values.dtype.kind == "f" and int(np.sum(~np.isfinite(values))))
+        if empty:
+            gaps[name] = int(empty)
+        parts.append(values)
+    if gaps:
+        told = named((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
+        raise UseError(
+            f"some cells are empty or not finite, in {told}: fill them in, or leave such columns out with "
+            f"--without {','.join(list(gaps)[:4])}{',…' if len(gaps) > 4 else ''}"
+        )
+    dtype = np.result_type(*{part.dtype for part in parts})
+    if dtype.kind == "i" and dtype.itemsize > 4:
+        dtype = np.dtype(np.float64)
+    return np.stack(parts, axis=1, dtype=dtype, casting="unsafe")
+
+
+# Labels
+
+
+@dataclass
+class GivenLabels:
+    """y for the estimators, where it came from, and what to say about it."""
+
+    y: NDArray[Any] | None
+    source: str
+    column: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_labels(self) -> int:
+        return 0 if self.y is None else int(np.sum(known(self.y)))
+
+
+def known(y: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
+
+
+def find_labels(table: Table, option: str | None, id_column: str | None) -> GivenLabels:
+    """The labels of a column or a file; with no option, of a column that is called so."""
+    if option is None:
+        by_name = {name.lower(): name for name in table.names}
+        name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)
+        return GivenLabels(None, "") if name is None else column_labels(table, name)
+    if option in table.names:
+        return column_labels(table, option)
+    if not Path(option).exists():
+        has = f"the columns are {named(table.names, 8)}" if table.names else "the data has no named columns"
+        raise UseError(
+            f"--labels {option}: there is no such column and no such file{perhaps(option, table.names) or '; ' + has}"
+        )
+    return file_labels(table, Path(option), id_column)
+
+
+def column_labels(table: Table, name: str) -> GivenLabels:
+    y, notes = parse_labels(table.column(name), f"the column {name!r}")
+    return GivenLabels(y, f"the column {name!r}", name, notes)
+
+
+def file_labels(table: Table, path: Path, id_column: str | None) -> GivenLabels:
+    """A label for each row in order, or labels of some rows by their number (`row`) or by the id."""
+    if path.suffix == ".npy":
+        values = load_label_array(path)
+        if len(values) != table.n_rows:
+            raise UseError(
+                f"{path} holds {len(values):,} labels, and the data {table.n_rows:,} rows: give one for each"
+            )
+        y, notes = parse_labels(as_column(values), str(path))
+        return GivenLabels(y, str(path), None, notes)
+    labels = tables.open_table(path)
+    names = {name.lower(): name for name in labels.names}
+    value = next((names[name] for name in LABEL_NAMES if name in names), None)
+    places = "row" if "row" in names else None
+    key = id_column if id_column in labels.names and id_column in table.names else None
+    if value is None:
+        rest = [name for name in labels.names if name not in (key, names.get("row"))]
+        if len(rest) != 1:
+            raise UseError(f"{path} must have a column named label; it has {named(labels.names)}")
+        value = rest[0]
+    found, notes = parse_labels(labels.column(value), str(path))
+    if key:
+        rows = rows_of_ids(table.column(key), labels.column(key), path)
+    elif places:
+        rows = rows_by_number(labels.column(names["row"]), table.n_rows, path)
+    elif labels.n_rows == table.n_rows:
+        rows = np.arange(table.n_rows)
+    else:
+        raise UseError(
+            f"{path} has {labels.n_rows:,} rows and the data {table.n_rows:,}: give one label for each, or a column "
+            f"'row' with their numbers from 0, or name with --id an id column that both have"
+        )
+    y = np.full(table.n_rows, None, dtype=object)
+    y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
+    return GivenLabels(y, str(path), None, notes)
+
+
+def load_label_array(path: Path) -> NDArray[Any]:
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise tables.unreadable_array(path, error) from error
+    if values.ndim != 1 and values.size != len(values):
+        raise UseError(f"{path} must hold one label for each row, got an array of the shape {values.shape}")
+    return values.reshape(-1)
+
+
+def as_column(values: NDArray[Any]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values.astype(str) if values.dtype.kind in "US" else values)])
+
+
+def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: Path) -> NDArray[np.intp]:
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise UseError(f"{path}: the column 'row' must hold the numbers of rows, from 0")
+    rows = column.to_numpy()
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise UseError(f"{path}: there is no row {outside[0]}, the data has rows 0 to {n_rows - 1:,}")
+    return rows.astype(np.intp)
+
+
+def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: Path) -> NDArray[np.intp]:
+    place = {str(value): number for number, value in enumerate(ids.to_pylist())}
+    missing = [value for value in wanted.to_pylist() if str(value) not in place]
+    if missing:
+        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data, the first is {missing[0]!r}")
+    if len(place) < len(ids):
+        raise UseError(f"the id column has {len(ids) - len(place):,} values twice: labels cannot be told apart by it")
+    return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)
+
+
+def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], list[str]]:
+    """Labels as whole numbers with −1, or as strings with None; and what to say about them."""
+    kind = column.type
+    notes: list[str] = []
+    if pa.types.is_dictionary(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), None, dtype=object), notes
+    if pa.types.is_boolean(kind):
+        column, kind = pc.cast(column, pa.string()), pa.string()
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
+    elif pa.types.is_integer(kind):
+        y = pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+    elif tables.is_text(kind):
+        y, blank = text_labels(column)
+        for text, n in blank.items():
+            notes.append(f"{text!r} is taken as no label, in {n:,} rows; rename it if it is a class")
+    else:
+        raise UseError(f"{where} holds {spoken(kind)}: labels are names or whole numbers")
+    n_classes = len(set(y[known(y)].tolist()))
+    if n_classes > MOST_CLASSES:
+        raise UseError(
+            f"{where} holds {n_classes:,} different labels, and {MOST_CLASSES:,} is the most: is it an id or a text? "
+            f"Name the column or file of the labels with --labels"
+        )
+    return y, notes
+
+
+def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
+    given = values[np.isfinite(values)]
+    if np.any(given != np.round(given)):
+        broken = given[given != np.round(given)][0]
+        raise UseError(f"{where} holds {broken:g}: labels are names or whole numbers; is it a measurement?")
+    return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
+
+
+def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
+    """Names without the space around them; None for blanks, and how often those that were written out stand there."""
+    y = np.full(len(column), None, dtype=object)
+    blank: dict[str, int] = {}
+    for row, value in enumerate(column.to_pylist()):
+        text = "" if value is None else value.strip()
+        if text.lower() not in BLANKS:
+            y[row] = text
+        elif text:
+            blank[text] = blank.get(text, 0) + 1
+    return y, blank

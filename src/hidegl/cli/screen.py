@@ -1,0 +1,77 @@
+"""What a person sees: notes and progress on standard error, results on standard output, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+LONGEST_CELL = 60
+
+
+@dataclass
+class Screen:
+    """Says what happens. With `as_json`, nothing but one JSON object at the end; with `quiet`, nothing at all."""
+
+    as_json: bool = False
+    quiet: bool = False
+    _notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    _results: Console = field(default_factory=lambda: Console(highlight=False))
+
+    @property
+    def verbose(self) -> bool:
+        """Whether there is somebody to watch the progress."""
+        return not (self.as_json or self.quiet) and sys.stderr.isatty()
+
+    def note(self, name: str, text: str) -> None:
+        """A line with a name in front."""
+        if not (self.as_json or self.quiet):
+            self._notes.print(f"[dim]{escape(name):>9}[/]  {escape(text)}", soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        if not (self.as_json or self.quiet):
+            self._notes.print(f"[yellow]{'note':>9}[/]  {escape(text)}", soft_wrap=True)
+
+    def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]]) -> None:
+        """Rows under headings: `names` says which value goes under which."""
+        if self.as_json or self.quiet:
+            return
+        shown = RichTable(
+            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2)
+        )
+        numeric = {key for key in names if rows and all(isinstance(row[key], int | float) for row in rows)}
+        for key, heading in names.items():
+            shown.add_column(
+                heading, justify="right" if key in numeric else "left", overflow="ellipsis", header_style="dim"
+            )
+        for row in rows:
+            shown.add_row(*(escape(in_short(row[key])) for key in names))
+        self._results.print(shown)
+
+    def result(self, values: dict[str, Any]) -> None:
+        """The answer for programs."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(values, default=plain, ensure_ascii=False) + "\n")
+
+
+def in_short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)

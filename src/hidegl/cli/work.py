@@ -1,0 +1,262 @@
+"""The steps that commands share: from files to a task, from a task to a model, from a model to a file."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.cli.columns import RESULT_NAMES, Columns, GivenLabels, choose_columns, find_labels, numbers_of
+from hidegl.cli.mistakes import UseError, check_new_file, named, writing
+from hidegl.cli.screen import Screen
+from hidegl.cli.tables import MemoryTable, Table, is_text, is_vector, open_table
+from hidegl.persistence import replacing
+from hidegl.tallies import Tally
+from hidegl.writing import LabelledBlocks, parts
+
+Model = HiDeGL | AutoHiDeGL
+
+MANY_ROWS, MANY_NUMBERS = 1_000_000, 50_000_000
+"""Up to so many rows, and rows times classes, models are averaged; beyond, one reads the rows a block at a time."""
+
+LONG_TEXT = 12
+"""A column of text with so many characters on average tells what a row is about."""
+
+OUTPUTS = (".csv", ".tsv", ".parquet")
+
+
+@dataclass
+class Task:
+    """A file, what is learned from it, and the labels."""
+
+    path: Path
+    table: Table
+    columns: Columns
+    labels: GivenLabels
+    id_column: str | None
+    _X: Any = field(default=None, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        screen: Screen,
+        *,
+        labels: str | None,
+        id_column: str | None,
+        columns: str | None,
+        without: str | None,
+    ) -> Task:
+        table = open_table(path)
+        if id_column is not None and id_column not in table.names:
+            has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
+            raise UseError(f"--id: there is no column {id_column!r}; {has}")
+        given = find_labels(table, labels, id_column)
+        chosen = choose_columns(
+            table,
+            wanted=split(columns),
+            without=split(without) or [],
+            id_column=id_column,
+            label_column=given.column,
+        )
+        task = cls(path, table, chosen, given, id_column)
+        task.tell(screen)
+        return task
+
+    def tell(self, screen: Screen) -> None:
+        screen.note("read", f"{self.path}: {self.table.n_rows:,} rows; learning from {self.columns}")
+        if self.columns.left_out:
+            told = "; ".join(f"{named(names, 3)} ({why})" for why, names in self.columns.reasons.items())
+            screen.note("left out", told)
+        if self.labels.y is not None:
+            screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
+        for note in (*self.table.notes, *self.labels.notes):
+            screen.warn(note)
+
+    @property
+    def X(self) -> Any:
+        if self._X is None:
+            self._X = numbers_of(self.path, self.table, self.columns)
+        return self._X
+
+    def require_labels(self, what: str) -> None:
+        """At least two classes."""
+        if self.labels.y is None:
+            raise UseError(
+                f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {self.path}` says "
+                f"which rows to label first"
+            )
+        if self.labels.n_labels == 0:
+            raise UseError(
+                f"{self.labels.source} holds no label yet, all of it is blank: fill in some; `hidegl suggest "
+                f"{self.path}` says which rows help most"
+            )
+        classes = self.classes
+        if len(classes) == 1:
+            raise UseError(f"all labels are {classes[0]!r}: give at least one of another class too")
+
+    @property
+    def classes(self) -> list[Any]:
+        y = self.labels.y
+        return (
+            [] if y is None else sorted({value for value in y.tolist() if value is not None and value != -1}, key=str)
+        )
+
+    @property
+    def is_large(self) -> bool:
+        n = self.table.n_rows
+        return n > MANY_ROWS or n * max(len(self.classes), 1) > MANY_NUMBERS
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns that go to the output: all but vectors and those that have the names of results."""
+        return [
+            name
+            for name in self.table.names
+            if name.lower() not in RESULT_NAMES and not is_vector(self.table.schema.field(name).type)
+        ]
+
+    @property
+    def telling(self) -> list[str]:
+        """The columns that tell a person what a row is: the id, and the longest text."""
+        texts = {
+            name: text_length(self.table, name)
+            for name in self.table.names
+            if is_text(self.table.schema.field(name).type) and name not in (self.labels.column, *self.columns.features)
+        }
+        longest = max(texts, key=lambda name: texts[name], default=None)
+        own_id = self.id_column or next((n for n, why in self.columns.left_out.items() if why == "an id"), None)
+        return [name for name in dict.fromkeys([own_id, longest]) if name is not None]
+
+
+def split(names: str | None) -> list[str] | None:
+    return [name.strip() for name in names.split(",") if name.strip()] if names else None
+
+
+def text_length(table: Table, name: str) -> float:
+    some = next(table.batches([name])).column(0).slice(0, 100).to_pylist()
+    return float(np.mean([len(text or "") for text in some]))
+
+
+# Learning
+
+
+def fitted(task: Task, screen: Screen, *, effort: str | None, seed: int) -> tuple[Model, float]:
+    """A model of the task, and the seconds it took. No effort: one HiDeGL model; so too where rows are very many."""
+    if effort is not None and task.is_large:
+        screen.warn(
+            f"{task.table.n_rows:,} rows are many: one model reads them a block at a time, in place of an average "
+            f"(--effort is for up to {MANY_ROWS:,} rows)"
+        )
+        effort = None
+    model: Model
+    if effort is None:
+        model = HiDeGL(random_state=seed, verbose=screen.verbose)
+    else:
+        model = AutoHiDeGL(effort, random_state=seed, verbose=screen.verbose)
+    X, begun = task.X, time.perf_counter()
+    with warnings_as_notes(screen):
+        model.fit(X, task.labels.y)
+    return model, time.perf_counter() - begun
+
+
+@contextmanager
+def warnings_as_notes(screen: Screen) -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
+        screen.warn(text)
+
+
+# Writing
+
+
+def write_labelled(out: Path, task: Task, found: LabelledBlocks, *, with_given: bool = True) -> Tally:
+    """Every row of the input in its order, its columns but the vectors, and label, confidence and given."""
+    tally = Tally(found.classes)
+    label_type = pa.array(found.classes[:1]).type
+    kept = task.kept
+    fields = [task.table.schema.field(name) for name in kept]
+    if not kept:
+        fields = [pa.field("row", pa.int64())]
+    results = [pa.field("label", label_type), pa.field("confidence", pa.float32())]
+    schema = pa.schema([*fields, *results, *([pa.field("given", pa.bool_())] if with_given else [])])
+    with closing(found.blocks), writing(out), replacing(out) as file, open_writer(out, file, schema) as write:
+        start = 0
+        beside = Beside(task.table.batches(kept)) if kept else None
+        for labels, confidence, given in parts(found.blocks, found.codes, found.classes):
+            tally.add(labels, confidence, given)
+            n = len(labels)
+            columns = beside.next(n) if beside else [pa.array(np.arange(start, start + n))]
+            columns += [pa.array(labels, label_type), pa.array(np.round(confidence, 4), pa.float32())]
+            if with_given:
+                columns.append(pa.array(given))
+            write(pa.table(columns, schema=schema))
+            start += n
+    return tally
+
+
+class Beside:
+    """The columns of the input, cut as the results come."""
+
+    def __init__(self, batches: Iterator[pa.Table]) -> None:
+        self._batches = batches
+        self._waiting: pa.Table | None = None
+
+    def next(self, n: int) -> list[Any]:
+        some = [] if self._waiting is None else [self._waiting]
+        while sum(len(part) for part in some) < n:
+            some.append(next(self._batches))
+        whole = pa.concat_tables(some)
+        self._waiting = whole.slice(n)
+        return list(whole.slice(0, n).columns)
+
+
+@contextmanager
+def open_writer(path: Path, file: Any, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    if path.suffix.lower() == ".parquet":
+        with pq.ParquetWriter(file, schema) as writer:
+            yield writer.write_table
+        return
+    options = pa.csv.WriteOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ",", quoting_style="needed")
+    with pa.csv.CSVWriter(file, schema, write_options=options) as writer:
+        yield writer.write_table
+
+
+def write_rows(out: Path, columns: dict[str, Any]) -> None:
+    """A small table."""
+    table = pa.table(columns)
+    with writing(out), replacing(out) as file, open_writer(out, file, table.schema) as write:
+        write(table)
+
+
+def output_path(task_path: Path, given: Path | None, suffix: str, *, force: bool) -> Path:
+    """Where to write: the named file, or one beside the input."""
+    if given is None:
+        stem = task_path.name.removesuffix(".gz")
+        ending = Path(stem).suffix.lower()
+        given = task_path.with_name(Path(stem).stem + f".{suffix}{ending if ending in OUTPUTS else '.csv'}")
+    check_new_file(given, OUTPUTS, force=force, option="-o")
+    return given
+
+
+def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+    """What tells a person which rows these are: their numbers, the id and the text."""
+    told: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
+    names = task.telling
+    if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
+        found = task.table.take(np.asarray(rows), names)
+        told |= {name: found.column(name).to_pylist() for name in names}
+    return told

@@ -1,0 +1,179 @@
+"""The map and the histogram, by Bokeh, and the script that puts them into the page."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bokeh.embed import json_item
+from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d, WheelZoomTool
+from bokeh.plotting import figure
+from bokeh.resources import Resources
+
+from hidegl.maps import points_and_classes, strongest
+from hidegl.tallies import N_BINS
+
+if TYPE_CHECKING:
+    from hidegl.report.writing import Contents
+
+SMALLEST, LARGEST = 4.0, 17.0
+"""Diameters of points, by the square root of their mass."""
+
+MAP_TEXT = 90
+"""Characters of a row's text that hovering shows."""
+
+FAINTEST = 0.2
+"""How visible a point is whose class is a pure guess."""
+
+
+def page_script(contents: Contents) -> str:
+    """Bokeh itself, the two figures as JSON, and the page's own script. Safe inside a <script> element."""
+    library = "\n".join(Resources("inline", minified=True, components=["bokeh"], log_level="error").js_raw)
+    items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
+    data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.report') / 'page.js').read_text()}"
+
+
+def map_figure(contents: Contents) -> Any:
+    points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
+    x, y = points.positions[:, 0].round(4), points.positions[:, 1].round(4)
+    plot = figure(
+        height=620,
+        sizing_mode="stretch_width",
+        match_aspect=True,
+        tools="pan,box_zoom,zoom_in,zoom_out,reset,save",
+        active_drag="pan",
+        toolbar_location="above",
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        name="map",
+    )
+    plot.add_tools(WheelZoomTool(modifiers={"ctrl": True}))
+    plot.axis.visible = False
+    plot.grid.visible = False
+    plot.toolbar.logo = None
+    plot.segment(
+        x[points.heads], y[points.heads], x[points.tails], y[points.tails], line_width=1, line_alpha=0.55, name="edges"
+    )
+    size = SMALLEST + (LARGEST - SMALLEST) * np.sqrt(points.mass / max(points.mass.max(), 1e-12))
+    visible = FAINTEST + (1 - FAINTEST) * sureness(points.confidence, len(names))
+    here = contents.point_rows
+    source = ColumnDataSource(
+        {
+            "x": x,
+            "y": y,
+            "size": size.round(1),
+            "alpha": visible.round(2),
+            "shown": visible.round(2),
+            "code": points.codes,
+            "colour": colours[points.codes],
+            "class": [names[code] for code in points.codes],
+            "sure": [f"{value:.0%}" for value in points.confidence],
+            "rows": [f"{mass:,.0f}" for mass in points.mass],
+            "example": [f"row {row:,}" if row >= 0 else "" for row in here],
+            "text": contents.texts(np.maximum(here, 0), MAP_TEXT),
+        }
+    )
+    dots = plot.scatter(
+        "x", "y", size="size", fill_color="colour", fill_alpha="shown", line_color=None, source=source, name="points"
+    )
+    dots.nonselection_glyph = None
+    rng = np.random.default_rng(0)
+    given_at = points.positions[points.given_points] + rng.normal(0, 0.004, (len(points.given_rows), 2))
+    given = plot.scatter(
+        given_at[:, 0].round(4),
+        given_at[:, 1].round(4),
+        marker="star",
+        size=17,
+        fill_color=colours[points.given_codes].tolist(),
+        line_width=1.3,
+        name="given",
+    )
+    given.data_source.data.update(
+        {
+            "class": [names[code] for code in points.given_codes],
+            "example": [f"row {row:,}" for row in points.given_rows],
+            "text": contents.texts(points.given_rows, MAP_TEXT) if len(points.given_rows) else [],
+        }
+    )
+    add_suggested(plot, contents)
+    plot.add_tools(
+        HoverTool(renderers=[dots], tooltips=tooltip("@class", "@sure sure · about @rows rows"), name="points"),
+        HoverTool(renderers=[given], tooltips=tooltip("@class", "given label"), name="given"),
+    )
+    return plot
+
+
+def add_suggested(plot: Any, contents: Contents) -> None:
+    """Rings around the rows to label next."""
+    rows = contents.suggested
+    if not len(rows):
+        return
+    single, _ = points_and_classes(contents.model)
+    at = contents.map.positions[strongest(single._Z.take(rows))]
+    rings = plot.scatter(
+        at[:, 0], at[:, 1], size=19, fill_color=None, line_width=1.6, line_dash=[3, 2], name="suggested"
+    )
+    rings.data_source.data.update(
+        {
+            "rank": [f"{number + 1}" for number in range(len(rows))],
+            "example": [f"row {row:,}" for row in rows],
+            "text": contents.texts(rows, MAP_TEXT),
+        }
+    )
+    plot.add_tools(HoverTool(renderers=[rings], tooltips=tooltip("Label next: number @rank", ""), name="suggested"))
+
+
+def tooltip(heading: str, line: str) -> str:
+    """Bokeh escapes what stands for @names."""
+    return (
+        f'<div class="tip"><b>{heading}</b><br>{line}{"<br>" if line else ""}'
+        '<span class="dim">@example</span><div>@text</div></div>'
+    )
+
+
+def sureness(confidence: np.ndarray, n_classes: int) -> np.ndarray:
+    """0 for a pure guess among the classes, 1 for certainty."""
+    guess = 1 / max(n_classes, 1)
+    return np.clip((confidence - guess) / max(1 - guess, 1e-9), 0, 1)
+
+
+def histogram_figure(contents: Contents) -> Any:
+    counts = contents.tally.histogram.sum(axis=0)
+    edges = np.linspace(0, 1, N_BINS + 1)
+    first = max(int(np.argmax(counts > 0)) - 1, 0)
+    plot = figure(
+        height=240,
+        sizing_mode="stretch_width",
+        x_range=Range1d(float(edges[first]), 1.0),
+        tools="",
+        toolbar_location=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        x_axis_label="confidence",
+        y_axis_label="rows",
+        name="histogram",
+    )
+    source = ColumnDataSource(
+        {
+            "left": edges[first:-1] + 0.002,
+            "right": edges[first + 1 :] - 0.002,
+            "top": counts[first:],
+            "count": [f"{count:,}" for count in counts[first:]],
+            "share": [f"{count / max(counts.sum(), 1):.1%}" for count in counts[first:]],
+            "range": [
+                f"{low:.2f} to {high:.2f}" for low, high in zip(edges[first:-1], edges[first + 1 :], strict=True)
+            ],
+        }
+    )
+    bars = plot.quad("left", "right", "top", 0, source=source, line_color=None, name="bars")
+    tip = '<div class="tip"><b>@count rows</b> (@share)<br><span class="dim">confidence @range</span></div>'
+    plot.add_tools(HoverTool(renderers=[bars], tooltips=tip))
+    plot.y_range.start = 0
+    plot.xgrid.visible = False
+    plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
+    return plot

@@ -1,0 +1,226 @@
+"""The report's contents, from a fitted model, and the page that shows them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl._version import __version__
+from hidegl.colours import class_colours
+from hidegl.estimator import HiDeGL
+from hidegl.inference import label_distributions
+from hidegl.maps import Border, PointMap, borders, point_map, points_and_classes
+from hidegl.persistence import replacing
+from hidegl.report.settings import described_settings
+from hidegl.suggestions import representatives
+from hidegl.tallies import N_BINS, Tally
+from hidegl.writing import parts
+
+Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
+"""What tells a person which rows these are: named columns, the first of them `row`."""
+
+N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES = 20, 30, 12, 100
+"""How many entries the lists have at most."""
+
+LONGEST_TEXT = 240
+"""Characters of a row's text in a table."""
+
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
+
+
+def write_report(
+    path: str | Path,
+    model: Any,
+    *,
+    title: str = "hidegl",
+    tally: Tally | None = None,
+    describe: Describe | None = None,
+    seconds: float | None = None,
+    facts: dict[str, str] | None = None,
+) -> None:
+    """Write one HTML file about a model that was fitted with labels.
+
+    Parameters
+    ----------
+    path : str or path
+    model : HiDeGL or AutoHiDeGL
+    title : str
+        What the data is called.
+    tally : Tally, default=None
+        Counts of a pass over the labelled rows, if one was made already.
+    describe : callable, default=None
+        From row numbers to named columns (`row` first) that tell a person which rows these are.
+    seconds : float, default=None
+        How long the fit took.
+    facts : dict, default=None
+        More to say about what was done.
+    """
+    try:
+        import jinja2
+
+        from hidegl.report.figures import page_script
+    except ImportError as error:
+        raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
+    contents = Contents(model, tally or tally_of(model), describe or (lambda rows: {"row": rows.tolist()}))
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hidegl.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["count"] = lambda number: f"{number:,.0f}"
+    page = environment.get_template("page.html.jinja").render(
+        title=title,
+        contents=contents,
+        seconds=seconds,
+        facts=facts or {},
+        settings=described_settings(model),
+        summary=model.summary().splitlines() if hasattr(model, "summary") else [],
+        style=(files("hidegl.report") / "style.css").read_text(),
+        script=page_script(contents),
+        made=datetime.datetime.now().strftime("%-d %B %Y, %H:%M"),
+        version=__version__,
+        bins=N_BINS,
+    )
+    with replacing(Path(path)) as file:
+        file.write(page.encode())
+
+
+def tally_of(model: Any) -> Tally:
+    tally = Tally(model.classes_)
+    for part in parts(*model._labelled_blocks()):
+        tally.add(*part)
+    return tally
+
+
+@dataclass(frozen=True)
+class ClassLine:
+    """A class in the table of classes."""
+
+    name: str
+    colour: str
+    given: int
+    rows: int
+    share: float
+    confidence: float
+    found: int
+    bars: list[float]
+    """The histogram of its confidence, the highest bin 1."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that the page shows, computed when it is asked for."""
+
+    model: Any
+    tally: Tally
+    describe: Describe
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        return [str(name) for name in self.model.classes_]
+
+    @cached_property
+    def colours(self) -> list[str]:
+        return class_colours(len(self.class_names))
+
+    @cached_property
+    def classes(self) -> list[ClassLine]:
+        """The largest first."""
+        tally = self.tally
+        lines = [
+            ClassLine(
+                name=self.class_names[i],
+                colour=self.colours[i],
+                given=int(tally.given[i]),
+                rows=int(tally.rows[i]),
+                share=float(tally.rows[i] / max(tally.rows.sum(), 1)),
+                confidence=float(tally.confidence[i]),
+                found=int(tally.found[i]),
+                bars=(tally.histogram[i] / max(tally.histogram[i].max(), 1)).tolist(),
+            )
+            for i in range(len(self.class_names))
+        ]
+        return sorted(lines, key=lambda line: -line.rows)
+
+    @property
+    def shown_classes(self) -> list[ClassLine]:
+        return self.classes[:N_CLASSES]
+
+    @property
+    def thresholds(self) -> list[tuple[float, int, float]]:
+        """How many of the found labels are at least so sure."""
+        bins = self.tally.histogram.sum(axis=0)
+        total = max(int(bins.sum()), 1)
+        reached = [(limit, int(bins[round(limit * N_BINS) :].sum())) for limit in THRESHOLDS]
+        return [(limit, n, n / total) for limit, n in reached]
+
+    @cached_property
+    def map(self) -> PointMap:
+        return point_map(self.model)
+
+    @cached_property
+    def point_rows(self) -> NDArray[np.intp]:
+        """The row that belongs most to each point, or −1."""
+        single, _ = points_and_classes(self.model)
+        return representatives(single._Z, np.zeros(len(self.model._labels.codes), dtype=bool))
+
+    @cached_property
+    def suggested(self) -> NDArray[np.intp]:
+        """The rows to label next."""
+        free = int(self.tally.found.sum())
+        return self.model.suggest(min(N_SUGGESTED, free)) if free else np.empty(0, dtype=np.intp)
+
+    @cached_property
+    def told_suggested(self) -> dict[str, list[Any]]:
+        return self.told(self.suggested)
+
+    @cached_property
+    def guesses(self) -> list[tuple[int, float]]:
+        """What the rows to label next are taken for now: the number of the class, and the confidence."""
+        if isinstance(self.model, HiDeGL):
+            P = label_distributions(self.model._Z.take(self.suggested), *self.model._scoring)
+        else:
+            P = self.model.label_distributions_[self.suggested]
+        return list(zip(P.argmax(axis=1).tolist(), P.max(axis=1).tolist(), strict=True))
+
+    @cached_property
+    def suspects(self) -> list[Any]:
+        """The given labels that look wrong."""
+        return [label for label in self.model.audit() if label.suspicion > 0.5]
+
+    @cached_property
+    def told_suspects(self) -> dict[str, list[Any]]:
+        return self.told(np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp))
+
+    @cached_property
+    def borders(self) -> list[Border]:
+        return borders(self.map)
+
+    @cached_property
+    def told_borders(self) -> list[tuple[Border, list[str]]]:
+        """The weakest borders, with a row of each side where rows have more than a number."""
+        shown = self.borders[:N_BORDERS]
+        rows = np.array([self.point_rows[point] for border in shown for point in border.points], dtype=np.intp)
+        texts = self.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
+        return [(border, texts[2 * i : 2 * i + 2]) for i, border in enumerate(shown)]
+
+    def told(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+        if not len(rows):
+            return {"row": []}
+        return {name: [shortened(v, LONGEST_TEXT) for v in values] for name, values in self.describe(rows).items()}
+
+    def texts(self, rows: NDArray[np.intp], length: int) -> list[str]:
+        """What rows are about, in a few words; empty where they have nothing but a number."""
+        columns = [values for name, values in self.describe(rows).items() if name != "row"]
+        return [shortened(values[-1], length) for values in zip(*columns, strict=True)] if columns else [""] * len(rows)
+
+
+def shortened(value: Any, length: int) -> str:
+    text = f"{value:,}" if isinstance(value, int) else " ".join(str("" if value is None else value).split())
+    return text if len(text) <= length else text[: length - 1] + "…"

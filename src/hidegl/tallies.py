@@ -1,0 +1,51 @@
+"""What a pass over labelled rows finds: how many there are of each class, and how sure their labels are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_BINS = 20
+
+
+@dataclass
+class Tally:
+    """Counts for each class: given labels, and found ones by confidence, in bins of equal width from 0 to 1."""
+
+    classes: NDArray[Any]
+    given: NDArray[np.int64] = field(init=False)
+    histogram: NDArray[np.int64] = field(init=False)
+    _sums: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        c = len(self.classes)
+        self.given, self.histogram, self._sums = np.zeros(c, np.int64), np.zeros((c, N_BINS), np.int64), np.zeros(c)
+
+    def add(self, labels: NDArray[Any], confidence: NDArray[Any], given: NDArray[np.bool_]) -> None:
+        """Some more rows."""
+        codes = np.searchsorted(self.classes, labels)
+        bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
+        np.add.at(self.given, codes[given], 1)
+        np.add.at(self.histogram, (codes[~given], bins[~given]), 1)
+        np.add.at(self._sums, codes[~given], confidence[~given])
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        return self.histogram.sum(axis=1)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Of each class, given and found."""
+        return self.given + self.found
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """The mean over the labels found, of each class; 0 where there are none."""
+        return self._sums / np.maximum(self.found, 1)
+
+    @property
+    def mean_confidence(self) -> float:
+        return float(self._sums.sum() / max(self.found.sum(), 1))
