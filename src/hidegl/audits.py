@@ -10,6 +10,9 @@ from hidegl.calibration import can_be_judged
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix
 
+DOUBTFUL = 0.95
+"""From this suspicion on a label is worth a second look: the others give its class less than one chance in twenty."""
+
 
 class JudgedLabel(NamedTuple):
     """A given label, and what the others say of it."""
@@ -20,7 +23,11 @@ class JudgedLabel(NamedTuple):
     """The class that the others find most probable; the given one, where they cannot judge it."""
 
     suspicion: float
-    """The probability, from 0 to 1, that the label is wrong; 0 for the only label of a class."""
+    """The probability of all other classes, from 0 to 1; 0 for the only label of a class."""
+
+    @property
+    def doubtful(self) -> bool:
+        return self.suspicion >= DOUBTFUL
 
 
 def judged_labels(labels: Labels, P_loo: Matrix) -> list[JudgedLabel]:

@@ -35,6 +35,7 @@ from hidegl.heads import (
 from hidegl.inference import DegreeRule
 from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.linalg import Matrix, Vector
+from hidegl.notebooks import ShownInNotebooks, label_facts
 from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, scales_towards, shrunk_shares
@@ -73,7 +74,7 @@ HALF_WAY = 0.5
 """How far class shares are moved to what the labels say of them."""
 
 
-class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Semi-supervised classification with nothing to set: an average of HiDeGL models of many settings.
 
     Parameters
@@ -443,6 +444,12 @@ class AutoHiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             if "head_coef" in arrays:
                 self._head = LinearHead(arrays["head_coef"], arrays["head_intercept"])
         self._labels, self.classes_ = labels.checked(len(labels.codes)), labels.classes
+
+    def _facts(self) -> dict[str, str]:
+        facts = label_facts(len(self._labels.codes), len(self._labels.rows), self.classes_)
+        if self._labels.any:
+            facts["mean confidence"] = f"{self.label_distributions_.max(axis=1).mean():.2f}"
+        return {**facts, "models": f"{len(self.estimators_)}, averaged"}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labels")

@@ -23,6 +23,7 @@ from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
 from hidegl.memory import check_memory
+from hidegl.notebooks import ShownInNotebooks, label_facts
 from hidegl.persistence import SavedModel, State
 from hidegl.points import STARTS, HighDensePoints, assignments
 from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
@@ -48,7 +49,7 @@ from hidegl.tree import adjacency, edges
 from hidegl.writing import LabelledBlocks, write_labels
 
 
-class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Semi-supervised classification by graph structure learning over high-dense points.
 
     Some hundred points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
@@ -283,8 +284,8 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
     def audit(self) -> list[JudgedLabel]:
         """What the other labels say of each given label, the most suspicious first: (row, given, proposed, suspicion).
 
-        Each label is hidden in turn, in closed form, without another fit. A suspicion above 0.5 means that the others
-        rather believe in another class. The only label of a class cannot be judged: its suspicion is 0.
+        Each label is hidden in turn, in closed form, without another fit. The suspicion is the probability of all
+        other classes; from 0.95 on a label is `doubtful`. The only label of a class cannot be judged: it gets 0.
         """
         check_is_fitted(self)
         self._require_labels()
@@ -570,6 +571,13 @@ class HiDeGL(SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
             self.coef_ = arrays["coef"].reshape(len(self._C), len(labels.classes))
             self._delta, self._scales = arrays["delta"].reshape(len(self._C)), arrays["scales"]
         self._labels, self.classes_ = labels, labels.classes
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            **label_facts(len(self._labels.codes), len(self._labels.rows), self.classes_),
+            "points": f"{len(self._C):,}, learned in {self.n_iter_} iterations",
+            "dimensions": f"{self.settings_['n_components']:,} of {self.n_features_in_:,} columns",
+        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labels")

@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
 
+from hidegl.colours import class_colours
 from hidegl.labels import Labels
+from hidegl.maps import borders, point_map
 from hidegl.preparation import unit_rows
+from hidegl.tallies import N_BINS, tally_of
 from hidegl.tree import edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from hidegl.auto import AutoHiDeGL
     from hidegl.estimator import HiDeGL
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-"""Okabe and Ito's colours, which the colour-blind can tell apart."""
+MOST_IN_LEGEND = 20
+"""With more classes, a legend would be larger than the picture."""
 
 
 def plot_tree(
@@ -36,8 +41,7 @@ def plot_tree(
     ax = ax or new_figure()[1]
     X = unit_rows(np.asarray(X, dtype=np.float64)) if model.settings_["preprocess"] == "unit" else np.asarray(X)
     across, up = columns
-    classes = list(model.classes_)
-    colours = np.array([PALETTE[classes.index(label) % len(PALETTE)] for label in model.transduction_])
+    colours = np.array(class_colours(len(model.classes_)))[np.searchsorted(model.classes_, model.transduction_)]
     ax.scatter(X[:, across], X[:, up], s=9, c=colours, alpha=0.35, linewidths=0)
 
     points = model.points_
@@ -66,16 +70,102 @@ def plot_tree(
     return ax
 
 
+def plot_map(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+    """The high-dense points laid out by their tree: coloured by class, sized by mass, faint where the class is unsure.
+
+    Given labels are stars.
+    """
+    ax = ax or new_figure()[1]
+    points, colours = point_map(model), class_colours(max(len(model.classes_), 1))
+    x, y = points.positions.T
+    ends = points.positions[np.column_stack([points.heads, points.tails])]
+    ax.add_collection(line_collection(ends, colors="0.75", linewidths=0.7, zorder=1))
+    sizes = 6 + 60 * points.mass / max(points.mass.max(), 1e-12)
+    for code in np.unique(points.codes):
+        here = points.codes == code
+        colour = colours[code] if code >= 0 else "0.5"
+        alpha = 0.25 + 0.75 * points.confidence[here] if code >= 0 else 0.8
+        name = str(model.classes_[code]) if code >= 0 else "points"
+        ax.scatter(x[here], y[here], s=sizes[here], color=colour, alpha=alpha, linewidths=0, zorder=2)
+        ax.scatter([], [], s=40, color=colour, label=name)
+    if len(points.given_rows):
+        at = points.positions[points.given_points]
+        style: dict[str, Any] = {"marker": "*", "s": 130, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
+        ax.scatter(at[:, 0], at[:, 1], c=[colours[code] for code in points.given_codes], **style)
+        ax.scatter([], [], c="white", label="given label", **style)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    if len(model.classes_) <= MOST_IN_LEGEND:
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return ax
+
+
+def plot_confidence(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+    """How sure the labels are that were found: a histogram of their confidence, class upon class."""
+    ax = ax or new_figure()[1]
+    tally = tally_of(model)
+    bins = np.linspace(0, 1, N_BINS + 1)
+    below = np.zeros(N_BINS)
+    for name, colour, counts in zip(model.classes_, class_colours(len(tally.classes)), tally.histogram, strict=True):
+        ax.bar(bins[:-1], counts, width=1 / N_BINS, bottom=below, align="edge", color=colour, label=str(name))
+        below = below + counts
+    ax.set_xlim(bins[max(int(np.argmax(below > 0)) - 1, 0)], 1)
+    ax.set_xlabel("confidence")
+    ax.set_ylabel("rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(model.classes_) <= MOST_IN_LEGEND:
+        ax.legend(loc="upper left", frameon=False)
+    return ax
+
+
+def plot_objective(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+    """What the objective still had to gain at each iteration of the learning; a line for each set of points."""
+    ax = ax or new_figure()[1]
+    members = getattr(model, "estimators_", [model])
+    for member in members:
+        left = member.objective_[-1] - member.objective_[:-1]
+        if len(left):
+            ax.plot(np.arange(len(left)), left, marker="o", ms=3, lw=1.2, label=f"{len(member.mass_):,} points")
+    ax.set_yscale("log")
+    ax.set_xlabel("iteration")
+    ax.set_ylabel("what the objective still gains")
+    ax.spines[["top", "right"]].set_visible(False)
+    if ax.lines:
+        ax.legend(frameon=False)
+    return ax
+
+
+def plot_borders(model: HiDeGL | AutoHiDeGL, *, n: int = 12, ax: Axes | None = None) -> Axes:
+    """The weakest borders: the pairs of classes that the tree joins, by the number of undecided rows there."""
+    ax = ax or new_figure()[1]
+    if not model._labels.any:
+        raise NotFittedError("no label was given to fit, so there are no classes and no borders: call relabel(y)")
+    found = borders(point_map(model))[:n][::-1]
+    names = [" · ".join(str(model.classes_[code]) for code in border.codes) for border in found]
+    ax.barh(names, [border.n_rows for border in found], color="0.88", label="rows at the border")
+    ax.barh(names, [border.undecided for border in found], color=class_colours(1)[0], label="undecided")
+    ax.set_xlabel("rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower right", frameon=False)
+    return ax
+
+
 def column_name(model: HiDeGL, column: int) -> str:
     names = getattr(model, "feature_names_in_", None)
     return f"column {column}" if names is None else str(names[column])
 
 
 def new_figure() -> tuple[Figure, Axes]:
-    """A figure with one set of axes, which needs no screen."""
+    """A figure with one set of axes, which a notebook shows; without a screen, matplotlib draws for files."""
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'hidegl[plots]'") from error
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    return figure, figure.add_subplot()
+    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    return figure, ax
+
+
+def line_collection(segments: Any, **options: Any) -> Any:
+    from matplotlib.collections import LineCollection
+
+    return LineCollection(segments, **options)

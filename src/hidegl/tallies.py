@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.writing import parts
+
 N_BINS = 20
 
 
@@ -49,3 +51,11 @@ class Tally:
     @property
     def mean_confidence(self) -> float:
         return float(self._sums.sum() / max(self.found.sum(), 1))
+
+
+def tally_of(model: Any) -> Tally:
+    """Of the rows that a model was fitted to: one pass."""
+    tally = Tally(model.classes_)
+    for part in parts(*model._labelled_blocks()):
+        tally.add(*part)
+    return tally

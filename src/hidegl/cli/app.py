@@ -50,7 +50,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet (a file or a folder), NPY or NPZ.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(help="CSV, TSV, Parquet (a file or a folder), NPY or NPZ.", metavar="DATA", show_default=False)
+]
+SavedModel = Annotated[
+    Path, typer.Argument(help="What `hidegl label --model` saved.", metavar="MODEL", show_default=False)
+]
 Labels = Annotated[
     str | None,
     typer.Option(
@@ -65,31 +70,41 @@ ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, with commas between.", metavar="A,B,…")
 ]
 Without = Annotated[str | None, typer.Option(help="Columns not to learn from.", metavar="A,B,…")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write: .csv, .tsv or .parquet.")]
-Effort = Annotated[str, typer.Option(help="How much time to spend: quick, default or best.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write: .csv, .tsv or .parquet.", metavar="FILE")
+]
+Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.", metavar="NUMBER")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
-@app.callback()
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
-    if version:
+def print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"hidegl {__version__}")
         raise typer.Exit
 
 
-@app.command(rich_help_panel="Commands")
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What holds for all commands."""
+
+
+@app.command()
 def label(
     data: Data,
     labels: Labels = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
-    report: Annotated[Path | None, typer.Option(help="Also write a report to look at, an .html file.")] = None,
-    model: Annotated[Path | None, typer.Option(help="Also save the model, for `hidegl predict`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report to look at: .html.", metavar="FILE")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Also save the model, for `hidegl predict`.", metavar="FILE")
+    ] = None,
     effort: Effort = "default",
     columns: ColumnNames = None,
     without: Without = None,
@@ -152,10 +167,10 @@ def label(
     )
 
 
-@app.command(rich_help_panel="Commands")
+@app.command()
 def suggest(
     data: Data,
-    n: Annotated[int, typer.Option("-n", help="How many rows.", min=1)] = 20,
+    n: Annotated[int, typer.Option("-n", help="How many rows.", metavar="NUMBER")] = 20,
     labels: Labels = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
@@ -176,6 +191,8 @@ def suggest(
     out = output_path(data, output, "to_label", force=force)
     task = Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
     free = task.table.n_rows - task.labels.n_labels
+    if n < 1:
+        raise UseError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UseError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = fitted(task, screen, effort=None, seed=seed)
@@ -189,7 +206,7 @@ def suggest(
     screen.result({"rows": listed, "seconds": round(seconds, 3), "output": out})
 
 
-@app.command(rich_help_panel="Commands")
+@app.command()
 def audit(
     data: Data,
     labels: Labels = None,
@@ -203,7 +220,7 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the given labels that look wrong: what do the others say of each?
+    """List the given labels that are doubtful: what do the others say of each?
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
@@ -215,22 +232,22 @@ def audit(
     task.require_labels("judge")
     learned, seconds = fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
-    suspects = [judgement for judgement in judged if judgement.suspicion > 0.5]
+    suspects = [judgement for judgement in judged if judgement.doubtful]
     told = named_rows(task, np.array([judgement.row for judgement in judged], dtype=np.intp))
     listed = [{**{key: told[key][i] for key in told}, **judgement._asdict()} for i, judgement in enumerate(judged)]
     if suspects:
         names = {**{key: key for key in told}, "given": "given", "proposed": "rather", "suspicion": "suspicion"}
-        screen.table("These labels look wrong, the most suspicious first", names, listed[: len(suspects)])
-    screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them look wrong")
+        screen.table("Look at these labels again, the most doubtful first", names, listed[: len(suspects)])
+    screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful")
     if output is not None:
         write_rows(output, {key: [plain_value(row[key]) for row in listed] for key in listed[0]})
         screen.note("output", f"{output}: all {len(judged):,} labels with their suspicion")
-    screen.result({"labels": listed, "suspicious": len(suspects), "seconds": round(seconds, 3), "output": output})
+    screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 
 
-@app.command(rich_help_panel="Commands")
+@app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="What `hidegl label --model` saved.", show_default=False)],
+    model: SavedModel,
     data: Data,
     output: Output = None,
     columns: ColumnNames = None,
@@ -263,9 +280,9 @@ def predict(
     screen.result({"rows": table.n_rows, "classes": class_rows(tally), "output": out})
 
 
-@app.command(rich_help_panel="Commands")
+@app.command()
 def inspect(
-    model: Annotated[Path, typer.Argument(help="What `hidegl label --model` saved.", show_default=False)],
+    model: SavedModel,
     json: Json = False,
 ) -> None:
     """Say what a saved model is: its rows, columns, classes and settings.
@@ -290,9 +307,9 @@ def inspect(
     screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
 
 
-@app.command(rich_help_panel="Commands")
+@app.command()
 def demo(
-    folder: Annotated[Path, typer.Argument(help="A new folder for the files.")] = Path("hidegl-demo"),
+    folder: Annotated[Path, typer.Argument(help="A new folder for the files.", metavar="FOLDER")] = Path("hidegl-demo"),
     force: Force = False,
 ) -> None:
     """Go the usual course on handwritten digits, and show each command.
@@ -307,7 +324,7 @@ def demo(
 
 
 if importlib.util.find_spec("hidegl.paper.cli") is not None:
-    app.add_typer(importlib.import_module("hidegl.paper.cli").app, name="paper", rich_help_panel="Commands")
+    app.add_typer(importlib.import_module("hidegl.paper.cli").app, name="paper")
 
 
 # What commands share
@@ -326,7 +343,8 @@ def read_model(path: Path) -> Model:
     try:
         return load(path)
     except ValueError as error:
-        raise WorkError(str(error)) from error
+        told, damaged, _ = str(error).partition(", or it is damaged")
+        raise WorkError(told + damaged) from error
 
 
 def class_rows(tally: Tally) -> list[dict[str, Any]]:
@@ -382,6 +400,10 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 """Of click, or of the part of it that newer versions of typer bring along."""
 
 
+INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
+
 def run(arguments: list[str]) -> int:
     """Run a command; whatever happens, end with one line and a code, and never with a traceback."""
     errors = Console(stderr=True, highlight=False)
@@ -391,7 +413,10 @@ def run(arguments: list[str]) -> int:
     except ValueError:  # not in the main thread
         before = None
     try:
-        return int(app(arguments, prog_name="hidegl", standalone_mode=False) or 0)
+        code = int(app(arguments, prog_name="hidegl", standalone_mode=False) or 0)
+        if code != INTERRUPTED:
+            return code
+        message, code = "interrupted, nothing was left half-written", 1
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -404,6 +429,8 @@ def run(arguments: list[str]) -> int:
         message, code = f"{error.format_message().rstrip('.')}; see `{where} --help`", 2
     except (UseError, WorkError) as error:
         message, code = str(error), error.exit_code
+    except pa.ArrowException as error:  # deep inside a file whose beginning was right
+        message, code = f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}", 1
     except MemoryError as error:
         message, code = str(error) or "there is too little memory", 1
     except Exception as error:

@@ -104,8 +104,7 @@ def choose_columns(
         return Columns([best], "vectors", left_out)
     if not numbers:
         raise UseError(
-            f"there is no column of numbers to learn from: {explain(left_out) or 'the file has no columns'}; turn text "
-            f"into embeddings first"
+            f"there is no column of numbers to learn from, only {explain(left_out)}: turn text into embeddings first"
         )
     return Columns(numbers, "numbers", left_out)
 
@@ -140,7 +139,7 @@ def spoken(kind: pa.DataType) -> str:
 
 def explain(left_out: dict[str, str]) -> str:
     by_reason = Columns([], "", left_out).reasons
-    return "; ".join(f"{named(names, 3)}: {reason}" for reason, names in by_reason.items())
+    return "; ".join(f"{named(names, 3)} ({reason})" for reason, names in by_reason.items())
 
 
 def width(table: Table, name: str) -> int:
@@ -370,7 +369,7 @@ def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
-        raise UseError(f"{where} holds {broken:g}: labels are names or whole numbers; is it a measurement?")
+        raise UseError(f"{where} holds {broken:.3g}: labels are names or whole numbers; is it a measurement?")
     return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
 
 

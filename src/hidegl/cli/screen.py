@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +46,7 @@ class Screen:
         shown = RichTable(
             title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2)
         )
-        numeric = {key for key in names if rows and all(isinstance(row[key], int | float) for row in rows)}
+        numeric = {key for key in names if all(isinstance(row[key], int | float) or is_share(row[key]) for row in rows)}
         for key, heading in names.items():
             shown.add_column(
                 heading, justify="right" if key in numeric else "left", overflow="ellipsis", header_style="dim"
@@ -58,6 +59,10 @@ class Screen:
         """The answer for programs."""
         if self.as_json:
             sys.stdout.write(json.dumps(values, default=plain, ensure_ascii=False) + "\n")
+
+
+def is_share(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[\d.]+%", value) is not None
 
 
 def in_short(value: Any) -> str:

@@ -149,8 +149,7 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
     except PermissionError as error:
         raise WorkError(f"{path} may not be read: check its permissions") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise WorkError(f"{path} cannot be read, it may be damaged or not what its name says: {first}") from error
+        raise damaged(path) from error
     if table.n_rows == 0:
         raise UseError(f"{path} holds no rows")
     return table
@@ -256,18 +255,22 @@ def read_npy(path: Path) -> MemoryTable:
 
 def read_npz(path: Path) -> MemoryTable:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return array_table(path, {name: archive[name] for name in archive.files})
     except ValueError as error:
         raise unreadable_array(path, error) from error
 
 
 def unreadable_array(path: Path, error: Exception) -> WorkError:
-    if "pickle" in str(error) and "Object arrays" in str(error):
+    if "Object arrays" in str(error) or "Python objects" in str(error):
         return WorkError(
             f"{path} holds Python objects, which are not loaded since they may run code: save plain arrays"
         )
-    return WorkError(f"{path} cannot be read, it may be damaged or not what its name says: {str(error)[:120]}")
+    return damaged(path)
+
+
+def damaged(path: Path) -> WorkError:
+    return WorkError(f"{path} cannot be read: it is damaged, or not what its name says")
 
 
 def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:

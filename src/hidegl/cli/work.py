@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.cli.columns import RESULT_NAMES, Columns, GivenLabels, choose_columns, find_labels, numbers_of
+from hidegl.cli.columns import RESULT_NAMES, Columns, GivenLabels, choose_columns, explain, find_labels, numbers_of
 from hidegl.cli.mistakes import UseError, check_new_file, named, writing
 from hidegl.cli.screen import Screen
 from hidegl.cli.tables import MemoryTable, Table, is_text, is_vector, open_table
@@ -77,8 +77,7 @@ class Task:
     def tell(self, screen: Screen) -> None:
         screen.note("read", f"{self.path}: {self.table.n_rows:,} rows; learning from {self.columns}")
         if self.columns.left_out:
-            told = "; ".join(f"{named(names, 3)} ({why})" for why, names in self.columns.reasons.items())
-            screen.note("left out", told)
+            screen.note("left out", explain(self.columns.left_out))
         if self.labels.y is not None:
             screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
         for note in (*self.table.notes, *self.labels.notes):
@@ -258,5 +257,6 @@ def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
     names = task.telling
     if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
         found = task.table.take(np.asarray(rows), names)
-        told |= {name: found.column(name).to_pylist() for name in names}
+        columns = {name: found.column(name).to_pylist() for name in names}
+        told |= {name: values for name, values in columns.items() if values != told["row"]}
     return told

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SMALLEST, LARGEST = 4.0, 17.0
 """Diameters of points, by the square root of their mass."""
 
+MOST_GIVEN = 1000
+"""How many given labels are drawn; of more, some at random."""
+
 MAP_TEXT = 90
 """Characters of a row's text that hovering shows."""
 
@@ -30,7 +33,7 @@ FAINTEST = 0.2
 
 def page_script(contents: Contents) -> str:
     """Bokeh itself, the two figures as JSON, and the page's own script. Safe inside a <script> element."""
-    library = "\n".join(Resources("inline", minified=True, components=["bokeh"], log_level="error").js_raw)
+    library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
     items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
     return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.report') / 'page.js').read_text()}"
@@ -81,30 +84,39 @@ def map_figure(contents: Contents) -> Any:
         "x", "y", size="size", fill_color="colour", fill_alpha="shown", line_color=None, source=source, name="points"
     )
     dots.nonselection_glyph = None
-    rng = np.random.default_rng(0)
-    given_at = points.positions[points.given_points] + rng.normal(0, 0.004, (len(points.given_rows), 2))
-    given = plot.scatter(
-        given_at[:, 0].round(4),
-        given_at[:, 1].round(4),
-        marker="star",
-        size=17,
-        fill_color=colours[points.given_codes].tolist(),
-        line_width=1.3,
-        name="given",
-    )
-    given.data_source.data.update(
-        {
-            "class": [names[code] for code in points.given_codes],
-            "example": [f"row {row:,}" for row in points.given_rows],
-            "text": contents.texts(points.given_rows, MAP_TEXT) if len(points.given_rows) else [],
-        }
-    )
+    given = add_given(plot, contents)
     add_suggested(plot, contents)
     plot.add_tools(
         HoverTool(renderers=[dots], tooltips=tooltip("@class", "@sure sure · about @rows rows"), name="points"),
         HoverTool(renderers=[given], tooltips=tooltip("@class", "given label"), name="given"),
     )
     return plot
+
+
+def add_given(plot: Any, contents: Contents) -> Any:
+    """A star for each given label, a little off its point so that several can be seen."""
+    points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
+    rng = np.random.default_rng(0)
+    shown = np.sort(rng.permutation(len(points.given_rows))[:MOST_GIVEN])
+    at = points.positions[points.given_points[shown]] + rng.normal(0, 0.004, (len(shown), 2))
+    rows, codes = points.given_rows[shown], points.given_codes[shown]
+    stars = plot.scatter(
+        at[:, 0].round(4),
+        at[:, 1].round(4),
+        marker="star",
+        size=17 if len(shown) <= 60 else 13 if len(shown) <= 300 else 10,
+        fill_color=colours[codes].tolist(),
+        line_width=1.3 if len(shown) <= 300 else 0.8,
+        name="given",
+    )
+    stars.data_source.data.update(
+        {
+            "class": [names[code] for code in codes],
+            "example": [f"row {row:,}" for row in rows],
+            "text": contents.texts(rows, MAP_TEXT),
+        }
+    )
+    return stars
 
 
 def add_suggested(plot: Any, contents: Contents) -> None:

@@ -27,8 +27,20 @@
   dark.addEventListener("change", paint);
   addEventListener("beforeprint", paint);
 
+  // A narrow page gets a lower map with smaller points.
+  const map = model("Figure", "map");
+  if (innerWidth < 720) {
+    map.height = Math.round(innerWidth * 1.05);
+    for (const name of ["given", "suggested"]) {
+      const r = model("GlyphRenderer", name);
+      if (r) r.glyph.size = { value: Math.round(r.glyph.size.value * 0.6) };
+    }
+    const { data_source } = model("GlyphRenderer", "points");
+    data_source.data = { ...data_source.data, size: Array.from(data_source.data.size, (s) => s * 0.55) };
+  }
+
   // On a touch screen a finger on the map scrolls the page, until a tool is chosen.
-  if (matchMedia("(pointer: coarse)").matches) model("Figure", "map").toolbar.active_drag = null;
+  if (matchMedia("(pointer: coarse)").matches) map.toolbar.active_drag = null;
 
   const points = model("GlyphRenderer", "points").data_source;
   const chips = [...document.querySelectorAll(".chip")];

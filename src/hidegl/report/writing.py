@@ -21,13 +21,12 @@ from hidegl.maps import Border, PointMap, borders, point_map, points_and_classes
 from hidegl.persistence import replacing
 from hidegl.report.settings import described_settings
 from hidegl.suggestions import representatives
-from hidegl.tallies import N_BINS, Tally
-from hidegl.writing import parts
+from hidegl.tallies import N_BINS, Tally, tally_of
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """What tells a person which rows these are: named columns, the first of them `row`."""
 
-N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES = 20, 30, 12, 100
+N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES = 20, 20, 12, 100
 """How many entries the lists have at most."""
 
 LONGEST_TEXT = 240
@@ -65,6 +64,7 @@ def write_report(
     """
     try:
         import jinja2
+        import markupsafe
 
         from hidegl.report.figures import page_script
     except ImportError as error:
@@ -74,6 +74,7 @@ def write_report(
         loader=jinja2.PackageLoader("hidegl.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = lambda number: f"{number:,.0f}"
+    environment.filters["breakable"] = lambda name: markupsafe.escape(name).replace("_", markupsafe.Markup("_<wbr>"))
     page = environment.get_template("page.html.jinja").render(
         title=title,
         contents=contents,
@@ -89,13 +90,6 @@ def write_report(
     )
     with replacing(Path(path)) as file:
         file.write(page.encode())
-
-
-def tally_of(model: Any) -> Tally:
-    tally = Tally(model.classes_)
-    for part in parts(*model._labelled_blocks()):
-        tally.add(*part)
-    return tally
 
 
 @dataclass(frozen=True)
@@ -128,6 +122,9 @@ class Contents:
     @cached_property
     def colours(self) -> list[str]:
         return class_colours(len(self.class_names))
+
+    def code(self, label: Any) -> int:
+        return int(np.searchsorted(self.model.classes_, label))
 
     @cached_property
     def classes(self) -> list[ClassLine]:
@@ -191,8 +188,8 @@ class Contents:
 
     @cached_property
     def suspects(self) -> list[Any]:
-        """The given labels that look wrong."""
-        return [label for label in self.model.audit() if label.suspicion > 0.5]
+        """The given labels that are doubtful."""
+        return [label for label in self.model.audit() if label.doubtful]
 
     @cached_property
     def told_suspects(self) -> dict[str, list[Any]]:

@@ -1,0 +1,49 @@
+"""How a model shows itself in a notebook: scikit-learn's box, and below it what was learned."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+MOST_CLASSES = 12
+
+STYLE = (
+    "font: 13px/1.6 system-ui, sans-serif; margin: 6px 0 2px 2px; display: grid; gap: 0 14px; "
+    "grid-template-columns: max-content 1fr; max-width: 720px"
+)
+
+
+class ShownInNotebooks:
+    """For estimators that have `_facts`, a dict of words, once they are fitted."""
+
+    def _facts(self) -> dict[str, str]:
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._summary_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._summary_html()
+        return bundle
+
+    def _summary_html(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return ""
+        lines = "".join(
+            f'<div style="opacity: 0.65">{escape(name)}</div><div>{escape(value)}</div>'
+            for name, value in self._facts().items()
+        )
+        return f'<div class="hidegl-summary" style="{STYLE}">{lines}</div>'
+
+
+def label_facts(n_rows: int, n_labels: int, classes: Any) -> dict[str, str]:
+    """What every fitted model can say of its rows and labels."""
+    if not n_labels:
+        return {"rows": f"{n_rows:,}", "labels": "none yet: give some to relabel(y); suggest() names rows that help"}
+    named = ", ".join(map(str, classes[:MOST_CLASSES])) + (", …" if len(classes) > MOST_CLASSES else "")
+    return {"rows": f"{n_rows:,}", "labels": f"{n_labels:,}", "classes": f"{len(classes):,}: {named}"}

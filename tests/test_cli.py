@@ -1,0 +1,391 @@
+"""The command line, as people use it and misuse it."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from sklearn.datasets import load_digits
+
+from files_with_mistakes import make_files
+from hidegl.cli import work
+from hidegl.cli.app import run
+
+DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"
+README = Path(__file__).parent.parent / "README.md"
+
+
+def commands(text):
+    """The commands in ```console blocks, each with the lines that follow it."""
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output.strip()))
+    return found
+
+
+def hidegl(command, expected=0):
+    code = run(shlex.split(command))
+    assert code == expected, command
+
+
+@pytest.fixture(scope="module")
+def heaps():
+    """Three heaps of rows in eight columns, and their class as a word."""
+    y = np.sort(np.arange(300) % 3)
+    X = 3 * np.eye(8)[y] + np.random.default_rng(0).normal(0, 0.7, (300, 8))
+    return X.round(4), np.array(["left", "right", "above"])[y]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def some_labels(truth, step=25):
+    return [name if i % step == 0 else None for i, name in enumerate(truth)]
+
+
+def write_csv(path, columns, delimiter=",", header=True, decimal="."):
+    with gzip.open(path, "wt") if str(path).endswith("gz") else Path(path).open("w", newline="") as file:
+        lines = csv.writer(file, delimiter=delimiter)
+        if header:
+            lines.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            lines.writerow([str(v).replace(".", decimal) if isinstance(v, float) else v for v in row])
+
+
+def columns_of(X, truth):
+    return {
+        "id": [f"r{i}" for i in range(len(X))],
+        **{f"x{j}": X[:, j].tolist() for j in range(X.shape[1])},
+        "kind": some_labels(truth),
+    }
+
+
+def read(path):
+    if str(path).endswith("parquet"):
+        return pq.read_table(path).to_pydict()
+    options = pa.csv.ParseOptions(delimiter="\t" if str(path).endswith("tsv") else ",")
+    return pa.csv.read_csv(path, parse_options=options).to_pydict()
+
+
+# Files
+
+
+def save_npy(X, truth):
+    np.save("data.npy", X)
+    write_csv("labels.csv", {"row": list(range(0, 300, 25)), "label": truth[::25].tolist()})
+    return "data.npy --labels labels.csv"
+
+
+def save_npz(X, truth):
+    np.savez("data.npz", X=X, kind=np.array([name or "" for name in some_labels(truth)]), other=np.zeros((2, 2, 2)))
+    return "data.npz --labels kind"
+
+
+def save_parquet(X, truth):
+    pq.write_table(pa.table(columns_of(X, truth)), "data.parquet", row_group_size=64)
+    return "data.parquet --labels kind"
+
+
+def save_folder(X, truth):
+    Path("data").mkdir()
+    table = pa.table({"vector": X.tolist(), "kind": some_labels(truth), "text": ["some words"] * 300})
+    for number, start in enumerate(range(0, 300, 120)):
+        pq.write_table(table.slice(start, 120), f"data/part{number}.parquet")
+    return "data --labels kind -o data.labelled.parquet"
+
+
+def save_vectors_in_csv(X, truth):
+    write_csv("data.csv", {"vector": [str(row) for row in X.tolist()], "kind": some_labels(truth)})
+    return "data.csv --labels kind"
+
+
+def saved_as(name, labels="kind", **options):
+    def save(X, truth):
+        write_csv(name, columns_of(X, truth), **options)
+        return f"{name} --labels {labels}"
+
+    return save
+
+
+FORMATS = {
+    "csv": saved_as("data.csv"),
+    "tsv": saved_as("data.tsv", delimiter="\t"),
+    "semicolons and decimal commas": saved_as("data.csv", delimiter=";", decimal=","),
+    "gzip": saved_as("data.csv.gz"),
+    "npy": save_npy,
+    "npz": save_npz,
+    "parquet": save_parquet,
+    "folder": save_folder,
+    "vectors in csv": save_vectors_in_csv,
+}
+
+
+@pytest.mark.parametrize("save", FORMATS.values(), ids=FORMATS)
+def test_every_format_is_read_and_every_row_comes_back_in_order(save, heaps, folder):
+    X, truth = heaps
+    hidegl(f"label {save(X, truth)} --effort quick --quiet")
+    (out,) = folder.glob("data.labelled.*")
+    found = read(out)
+    assert np.mean(np.array(found["label"]) == truth) > 0.97
+    assert np.flatnonzero(found["given"]).tolist() == list(range(0, 300, 25))
+    assert min(found["confidence"]) >= 0
+    assert max(found["confidence"]) <= 1
+    if "id" in found:
+        assert found["id"] == [f"r{i}" for i in range(300)]
+    if "x3" in found:
+        np.testing.assert_allclose(found["x3"], X[:, 3])
+    assert not list(folder.glob(".*"))  # nothing temporary is left
+
+
+def test_labels_by_id_by_order_and_as_an_array(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    del columns["kind"]
+    write_csv("data.csv", columns)
+    order = np.random.default_rng(0).permutation(300)[:30]
+    write_csv("by_id.csv", {"id": [f"r{i}" for i in order], "label": truth[order].tolist()})
+    write_csv("in_order.csv", {"label": some_labels(truth)})
+    np.save("array.npy", np.array([name or "" for name in some_labels(truth)]))
+    for labels in ("by_id.csv --id id", "in_order.csv", "array.npy"):
+        hidegl(f"label data.csv --labels {labels} --effort quick -q -f -o out.csv")
+        assert np.mean(np.array(read("out.csv")["label"]) == truth) > 0.97
+    capsys.readouterr()
+
+
+def test_what_was_taken_and_left_out_is_said(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    columns |= {"note": ["some text"] * 300, "nr": list(range(300)), "day": ["2024-01-02"] * 300}
+    columns["kind"] = [name or "unknown" for name in columns["kind"]]
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --labels kind --effort quick --without x7")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "data.csv: 300 rows; learning from 7 columns of numbers (x0, x1, …, x6)" in said
+    for words in ("x7 (set aside by --without)", "kind (the label)", "note", "(text)", "nr (a count of the rows)"):
+        assert words in said
+    assert "'unknown' is taken as no label, in 288 rows" in said
+
+
+def test_a_file_without_names_and_labels_as_numbers(heaps, folder, capsys):
+    X, truth = heaps
+    codes = (truth == "left").astype(int) + 1
+    labels = [code if i % 25 == 0 else "" for i, code in enumerate(codes)]
+    write_csv("data.csv", {f"x{j}": X[:, j].tolist() for j in range(8)} | {"code": labels}, header=False)
+    hidegl("label data.csv --labels column_8 --effort quick")
+    assert "no line of names: the columns are called column_0" in capsys.readouterr().err
+    assert np.mean(np.array(read("data.labelled.csv")["label"]) == codes) > 0.97
+
+
+def test_the_column_named_label_is_found_and_completed(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    columns["Label"] = columns.pop("kind")
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --effort quick -o out.parquet")
+    found = read("out.parquet")
+    assert "Label" not in found
+    assert np.mean(np.array(found["label"]) == truth) > 0.97
+    capsys.readouterr()
+
+
+# Commands
+
+
+def test_the_loop_of_the_readme(folder, capsys):
+    X, truth = load_digits(return_X_y=True)
+    table = {f"pixel_{j}": X[:, j].astype(int).tolist() for j in range(64)}
+    write_csv("digits.csv", {name: values[:1500] for name, values in table.items()})
+    write_csv("new.csv", {name: values[1500:] for name, values in reversed(table.items())})  # columns in another order
+    loop = [command for command, _ in commands(README.read_text()) if command.startswith("hidegl")]
+    assert [command.split()[1] for command in loop] == ["suggest", "label", "audit", "predict"]
+    for command in loop:
+        hidegl(command.removeprefix("hidegl "))
+        if command.startswith("hidegl suggest"):
+            rows = read("to_label.csv")
+            assert len(rows["row"]) == 20
+            write_csv("to_label.csv", {"row": rows["row"], "label": truth[rows["row"]].tolist()})
+    assert np.mean(np.array(read("labelled.csv")["label"]) == truth[:1500]) > 0.9
+    assert np.mean(np.array(read("predicted.csv")["label"]) == truth[1500:]) > 0.9
+    assert Path("report.html").stat().st_size < 3e6
+    hidegl("inspect digits.hidegl")
+    said = capsys.readouterr()
+    assert "AutoHiDeGL" in said.out
+    assert "20 labels" in said.err
+
+
+def test_suggestions_go_on_from_the_labels_and_keep_them(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    del columns["kind"]
+    columns["text"] = [f"the row number {i}" for i in range(300)]
+    write_csv("data.csv", columns)
+    hidegl("suggest data.csv -n 6 -o first.csv")
+    first = pa.csv.read_csv("first.csv").to_pydict()
+    assert first["text"] == [f"the row number {row}" for row in first["row"]]
+    assert "the row number" in capsys.readouterr().out
+    first["label"] = truth[first["row"]].tolist()
+    write_csv("first.csv", first)
+    hidegl("suggest data.csv -n 4 --labels first.csv -o second.csv")
+    second = pa.csv.read_csv("second.csv").to_pydict()
+    assert [label or None for label in second["label"]] == [None] * 4 + [truth[row] for row in second["row"][4:]]
+    assert set(second["row"][4:]) == set(first["row"])
+    assert len(set(second["row"])) == 10
+
+
+def test_an_audit_names_the_wrong_label(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    columns["kind"] = some_labels(truth, step=6)
+    columns["kind"][12] = "right"
+    write_csv("data.csv", columns)
+    hidegl("audit data.csv --labels kind -o audit.csv --json")
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["doubtful"] == 1
+    assert answer["labels"][0] | {"suspicion": 1} == {
+        "row": 12,
+        "id": "r12",
+        "given": "right",
+        "proposed": "left",
+        "suspicion": 1,
+    }
+    assert read("audit.csv")["row"][0] == 12
+
+
+def test_json_is_all_that_is_printed(heaps, folder, capsys):
+    X, truth = heaps
+    write_csv("data.csv", columns_of(X, truth))
+    hidegl("label data.csv --labels kind --effort quick --json --model m.hidegl")
+    said = capsys.readouterr()
+    answer = json.loads(said.out)
+    assert said.err == ""
+    assert answer["rows"] == 300
+    assert answer["labels"] == 12
+    assert [c["label"] for c in answer["classes"]] == ["above", "left", "right"]
+    assert sum(c["rows"] for c in answer["classes"]) == 300
+    hidegl("predict m.hidegl data.csv --json")
+    assert json.loads(capsys.readouterr().out)["output"] == "data.predicted.csv"
+    hidegl("inspect m.hidegl --json")
+    assert json.loads(capsys.readouterr().out)["classes"] == ["above", "left", "right"]
+
+
+def test_many_rows_are_read_from_disk_by_one_model(heaps, folder, capsys, monkeypatch):
+    X, truth = heaps
+    monkeypatch.setattr(work, "MANY_ROWS", 100)
+    monkeypatch.setattr("hidegl.cli.columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
+    options = save_parquet(X, truth)
+    hidegl(f"label {options} --report report.html --model m.hidegl")
+    said = capsys.readouterr().err
+    assert "300 rows are many: one model reads them a block at a time" in " ".join(said.split())
+    assert np.mean(np.array(read("data.labelled.parquet")["label"]) == truth) > 0.97
+    hidegl("inspect m.hidegl --json")
+    assert json.loads(capsys.readouterr().out)["kind"] == "HiDeGL"
+
+
+def test_the_demo_runs(folder, capsys):
+    hidegl("demo digits")
+    said = capsys.readouterr().out
+    shares = [float(share) for share in re.findall(r"([\d.]+)% of the labels", said)]
+    assert len(shares) == 2
+    assert min(shares) > 85
+    hidegl("demo digits", expected=2)
+
+
+def test_it_runs_as_a_module_and_tells_its_version():
+    done = subprocess.run([sys.executable, "-m", "hidegl", "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"hidegl \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_help_has_examples(capsys):
+    for command in ("label", "suggest", "audit", "predict", "inspect", "demo"):
+        hidegl(f"{command} --help")
+        assert f"hidegl {command}" in " ".join(capsys.readouterr().out.split())
+
+
+# What goes wrong
+
+
+def wrong_uses():
+    _, _, section = DOCS.read_text().partition("## When something is wrong")
+    return commands(section)
+
+
+def test_many_wrong_uses_are_listed():
+    assert len(wrong_uses()) >= 25
+
+
+@pytest.mark.parametrize(("command", "line"), wrong_uses(), ids=[command for command, _ in wrong_uses()])
+def test_a_wrong_use_prints_its_line_and_leaves_nothing(command, line, folder, capsys):
+    make_files(folder)
+    if "good.hidegl" in command:
+        hidegl("label good.csv --labels side -o x.csv --model good.hidegl --effort quick --quiet")
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    code = run(shlex.split(command)[1:])
+    said = capsys.readouterr()
+    assert code in (1, 2)
+    assert [text for text in said.err.splitlines() if text.startswith("hidegl:")] == [line]
+    assert "Traceback" not in said.err
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize("command", ["lable x", "label", "label x.csv --label y", "suggest x.csv -n many"])
+def test_what_is_no_command_gets_one_line(command, capsys):
+    hidegl(command, expected=2)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert re.match(r"hidegl: .*; see `hidegl.* --help`", lines[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "no room left on the disk for data.labelled.csv: free some"),
+        (PermissionError(errno.EACCES, "Permission denied"), "cannot write data.labelled.csv: Permission denied"),
+        (KeyboardInterrupt(), "interrupted, nothing was left half-written"),
+    ],
+)
+def test_a_broken_off_writing_leaves_no_file(error, line, heaps, folder, capsys, monkeypatch):
+    X, truth = heaps
+    write_csv("data.csv", columns_of(X, truth))
+    whole = work.parts
+
+    def broken(*arguments):
+        yield next(whole(*arguments))
+        raise error
+
+    monkeypatch.setattr(work, "parts", broken)
+    hidegl("label data.csv --labels kind --effort quick", expected=1)
+    assert line in " ".join(capsys.readouterr().err.split())
+    assert [path.name for path in folder.iterdir()] == ["data.csv"]
+
+
+def test_a_signal_ends_it_cleanly(folder):
+    """SIGTERM while a fit runs: one line, exit code 1, and no file."""
+    np.save("data.npy", np.random.default_rng(0).normal(size=(60_000, 60)).astype(np.float32))
+    script = (
+        "import os, signal, sys, threading; from hidegl.cli.app import run; "
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGTERM)).start(); "
+        "sys.exit(run(['suggest', 'data.npy', '-n', '5', '--json']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    if done.returncode == 0:
+        pytest.skip("the fit was done before the signal came")
+    assert done.returncode == 1
+    assert "hidegl: interrupted, nothing was left half-written" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["data.npy"]

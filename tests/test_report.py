@@ -1,0 +1,261 @@
+"""The report and the maps behind it, looked at in a real browser where there is one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.colours import class_colours
+from hidegl.maps import borders, point_map, tree_layout
+from hidegl.report import described_settings, write_report
+from hidegl.tallies import Tally
+from hidegl.tree import edges, spanning_tree
+
+EVIL = "<script>alert(1)</script>"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+MODELS = {"HiDeGL": HiDeGL(80, random_state=0), "AutoHiDeGL": AutoHiDeGL("quick", random_state=0)}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request):
+    return fit(MODELS[request.param])
+
+
+def fit(model):
+    """A model of three heaps, one of them named to do harm, one label of 60 wrong."""
+    truth = np.sort(np.arange(600) % 3)
+    X = 3 * np.eye(5)[truth] + np.random.default_rng(0).normal(0, 0.9, (600, 5))
+    names = np.array(["plain", EVIL, 'a "quoted" & long_class_name'])
+    y = np.where(np.arange(600) % 10 == 0, names[truth], None)
+    y[50] = EVIL
+    return model.fit(X, y)
+
+
+def describe(rows):
+    return {"row": rows.tolist(), "text": [f"</script><b>{EVIL} text of {row}" for row in rows]}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write(fit(AutoHiDeGL("quick", random_state=0)), tmp_path_factory.mktemp("report"))
+
+
+def write(fitted, folder):
+    path = folder / "report.html"
+    facts = {"learned from": f"a file named {EVIL}"}
+    write_report(path, fitted, title=f"{EVIL}.csv", describe=describe, seconds=1.25, facts=facts)
+    return path
+
+
+class Scripts(HTMLParser):
+    """Counts scripts and gathers addresses, as a browser would."""
+
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.addresses = 0, []
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action")]
+
+
+def test_the_page_is_one_small_file_with_one_script(fitted, tmp_path):
+    text = write(fitted, tmp_path).read_text()
+    found = Scripts()
+    found.feed(text)
+    assert len(text.encode()) < 3e6
+    assert found.scripts == 1
+    assert found.addresses == ["data:,"]
+    assert not re.search(r"@import|url\(", text.partition("</style>")[0])
+
+
+def test_the_page_says_what_was_done(fitted, tmp_path):
+    text = write(fitted, tmp_path).read_text().partition("<script>")[0]
+    for words in ("540 rows", "60 labels", "1.2 seconds", "The map", "Doubtful labels", "text of"):
+        assert words in text
+    for name in described_settings(fitted):
+        assert f"<dt>{name}</dt>" in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert EVIL not in text
+
+
+def test_a_model_of_many_rows_has_a_small_report(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = np.arange(60_000) % 20
+    X = (4 * np.eye(20)[truth] + rng.normal(size=(60_000, 20))).astype(np.float32)
+    model = HiDeGL(random_state=0).fit(X, np.where(np.arange(60_000) < 3000, truth, -1))
+
+    def long_texts(rows):
+        return describe(rows) | {"more": ["x" * 500] * len(rows)}
+
+    write_report(tmp_path / "report.html", model, describe=long_texts)
+    assert (tmp_path / "report.html").stat().st_size < 3e6
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("needs a browser: install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def opened(browser, page, **options):
+    """The page in a tab, with all that it said to the console and asked of the network."""
+    tab = browser.new_page(**options)
+    tab.complaints = []
+    tab.on("console", lambda message: tab.complaints.append(f"{message.type}: {message.text}"))
+    tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    tab.on("dialog", lambda dialog: (tab.complaints.append("a dialog opened"), dialog.dismiss()))
+    tab.on("request", lambda request: request.url == page.as_uri() or tab.complaints.append(request.url))
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("html[data-ready]", timeout=20_000)
+    return tab
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_opens_without_a_complaint(browser, page, scheme, width):
+    tab = opened(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900})
+    assert tab.complaints == []
+    assert tab.title() == f"{EVIL}.csv · hidegl"
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width  # nothing sticks out to the side
+    assert tab.locator("#map canvas").count() > 0
+    ink, paper = tab.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    lightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
+    assert (lightness[0] < lightness[1]) == (scheme == "light")
+    tab.close()
+
+
+def test_hovering_over_a_point_tells_about_it(browser, page):
+    tab = opened(browser, page, viewport={"width": 1280, "height": 1200})
+    place = tab.evaluate(
+        """() => {
+            const view = [...Bokeh.index.roots].find((v) => v.model.name === "map");
+            const dots = view.model.renderers.find((r) => r.name === "points");
+            const [x, y] = [dots.data_source.data.x[3], dots.data_source.data.y[3]];
+            const box = view.canvas_view.el.getBoundingClientRect();
+            return [box.x + view.frame.x_scale.compute(x), box.y + view.frame.y_scale.compute(y)];
+        }"""
+    )
+    tab.mouse.move(place[0] - 3, place[1] - 3)
+    tab.mouse.move(*place)
+    tip = tab.locator(".tip").first
+    tip.wait_for(timeout=5000)
+    assert re.search(r"(sure · about|given label|Label next)", tip.inner_text())
+    assert "text of" in tip.inner_text()
+    assert tab.complaints == []
+    tab.close()
+
+
+def test_a_click_on_a_class_shows_it_alone(browser, page):
+    tab = opened(browser, page)
+    faint = """Bokeh.documents.flatMap((d) => [...d.all_models]).find((m) => m.name === "points" && m.data_source)
+        .data_source.data.shown.filter((a) => a < 0.1).length"""
+    assert tab.evaluate(faint) == 0
+    chip = tab.locator(".chip").first
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "true"
+    assert tab.evaluate(faint) > 0
+    chip.click()
+    assert tab.evaluate(faint) == 0
+    tab.close()
+
+
+def test_the_page_prints(browser, page):
+    tab = opened(browser, page, color_scheme="dark")
+    assert tab.pdf(format="A4").startswith(b"%PDF")
+    tab.emulate_media(media="print", color_scheme="dark")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.complaints == []
+    tab.close()
+
+
+# What the report is made of
+
+
+@given(st.integers(1, 60), st.integers(0, 10**6))
+def test_a_layout_is_in_the_square_and_keeps_points_apart(k, seed):
+    places = tree_layout(spanning_tree(np.random.default_rng(seed).normal(size=(k, 3))))
+    assert places.shape == (k, 2)
+    assert np.all(np.isfinite(places))
+    assert np.abs(places).max() <= 1
+    if k > 1:
+        gaps = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(k)
+        assert gaps.min() > 1e-4
+
+
+def test_the_map_shows_classes_masses_and_given_labels(fitted):
+    shown = point_map(fitted)
+    k = len(shown.positions)
+    assert len(shown.heads) == k - 1
+    assert shown.mass.sum() == pytest.approx(600, rel=1e-4)
+    assert set(shown.codes) == {0, 1, 2}
+    assert np.all((shown.confidence > 0) & (shown.confidence <= 1 + 1e-9))
+    right = shown.codes[shown.given_points] == shown.given_codes
+    assert right.mean() > 0.9
+    assert len(shown.given_rows) == 60
+
+
+def test_borders_are_the_edges_between_classes(fitted):
+    shown = point_map(fitted)
+    found = borders(shown)
+    crossing = shown.codes[shown.heads] != shown.codes[shown.tails]
+    assert sum(border.n_edges for border in found) == crossing.sum()
+    assert [border.undecided for border in found] == sorted((border.undecided for border in found), reverse=True)
+    for border in found:
+        assert {shown.codes[point] for point in border.points} == set(border.codes)
+
+
+def test_a_map_without_labels(moons):
+    shown = point_map(HiDeGL(50, random_state=0).fit(moons[0]))
+    assert set(shown.codes) == {-1}
+    assert len(shown.given_rows) == 0
+
+
+def test_a_tally_counts_rows_in_parts():
+    tally = Tally(np.array(["a", "b"]))
+    tally.add(np.array(["a", "b", "b"]), np.array([1.0, 0.52, 0.98]), np.array([True, False, False]))
+    tally.add(np.array(["b"]), np.array([1.0]), np.array([False]))
+    assert tally.given.tolist() == [1, 0]
+    assert tally.rows.tolist() == [1, 3]
+    assert tally.histogram[1, [10, 19]].tolist() == [1, 2]
+    assert tally.confidence[1] == pytest.approx(2.5 / 3)
+
+
+@pytest.mark.parametrize("n", [1, 10, 11, 77])
+def test_colours_differ(n):
+    colours = class_colours(n)
+    assert len(set(colours)) == n
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+
+
+def test_the_layout_of_a_tree_has_few_crossings(moons):
+    """Edges of a tree can be drawn without crossings, and nearly are."""
+    G = spanning_tree(np.random.default_rng(0).normal(size=(120, 4)))
+    places = tree_layout(G)
+    a, b = (places[ends] for ends in edges(G))
+
+    def side(p, q, r):
+        one, other = q - p, r - p
+        return np.sign(one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0])
+
+    p, q, r, s = a[:, None], b[:, None], a[None], b[None]
+    cross = (side(p, q, r) * side(p, q, s) < 0) & (side(r, s, p) * side(r, s, q) < 0)
+    assert cross.sum() / 2 < 0.1 * len(a)
