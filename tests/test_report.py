@@ -88,9 +88,9 @@ def test_the_page_says_what_was_done(fitted, tmp_path):
 
 def test_a_model_of_many_rows_has_a_small_report(tmp_path):
     rng = np.random.default_rng(0)
-    truth = np.arange(60_000) % 20
-    X = (4 * np.eye(20)[truth] + rng.normal(size=(60_000, 20))).astype(np.float32)
-    model = HiDeGL(random_state=0).fit(X, np.where(np.arange(60_000) < 3000, truth, -1))
+    truth = np.arange(8_000) % 20
+    X = (4 * np.eye(20)[truth] + rng.normal(size=(8_000, 20))).astype(np.float32)
+    model = HiDeGL(random_state=0).fit(X, np.where(np.arange(8_000) < 2000, truth, -1))
 
     def long_texts(rows):
         return describe(rows) | {"more": ["x" * 500] * len(rows)}
@@ -118,7 +118,7 @@ def opened(browser, page, **options):
     """The page in a tab, with all that it said to the console and asked of the network."""
     tab = browser.new_page(**options)
     tab.complaints = []
-    tab.on("console", lambda message: tab.complaints.append(f"{message.type}: {message.text}"))
+    tab.on("console", lambda message: message.type in ("error", "warning") and tab.complaints.append(message.text))
     tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
     tab.on("dialog", lambda dialog: (tab.complaints.append("a dialog opened"), dialog.dismiss()))
     tab.on("request", lambda request: request.url == page.as_uri() or tab.complaints.append(request.url))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL
     from hidegl.estimator import HiDeGL
 
-ROUNDS, PAIRS = 300, 400_000_000
+ROUNDS, PAIRS = 300, 1_000_000_000
 """How often the forces move the points, and how many pairs of points are looked at in all, whichever is less."""
 
 
@@ -186,31 +186,31 @@ def spread_by_sectors(order: NDArray[Any], parent: NDArray[Any]) -> Matrix:
 def settle(places, heads, tails, rounds):  # type: ignore[no-untyped-def]
     """Pairs push with 1/d², edges pull with d²; the longest step shrinks from round to round."""
     k = len(places)
-    places = places.copy()
-    moves = np.empty((k, 2))
+    x, y = places[:, 0].astype(np.float32), places[:, 1].astype(np.float32)
+    move_x, move_y = np.empty(k, np.float32), np.empty(k, np.float32)
+    near = np.float32(1e-2)
     for t in range(rounds):
-        moves[:] = 0
         for i in range(k):
-            for j in range(i):
-                x, y = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
-                squared = x * x + y * y + 1e-2
-                push = 1 / (squared * np.sqrt(squared))
-                moves[i, 0] += push * x
-                moves[i, 1] += push * y
-                moves[j, 0] -= push * x
-                moves[j, 1] -= push * y
+            total_x = total_y = np.float32(0)
+            for j in range(k):
+                dx, dy = x[i] - x[j], y[i] - y[j]
+                squared = dx * dx + dy * dy + near
+                push = np.float32(1) / (squared * np.sqrt(squared))
+                total_x += push * dx
+                total_y += push * dy
+            move_x[i], move_y[i] = total_x, total_y
         for e in range(len(heads)):
             i, j = heads[e], tails[e]
-            x, y = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
-            pull = np.sqrt(x * x + y * y)
-            moves[i, 0] -= pull * x
-            moves[i, 1] -= pull * y
-            moves[j, 0] += pull * x
-            moves[j, 1] += pull * y
+            dx, dy = x[i] - x[j], y[i] - y[j]
+            pull = np.sqrt(dx * dx + dy * dy)
+            move_x[i] -= pull * dx
+            move_y[i] -= pull * dy
+            move_x[j] += pull * dx
+            move_y[j] += pull * dy
         longest = 1.5 * (1 - t / rounds) + 0.02
         for i in range(k):
-            length = np.sqrt(moves[i, 0] ** 2 + moves[i, 1] ** 2) + 1e-12
+            length = np.sqrt(move_x[i] ** 2 + move_y[i] ** 2) + 1e-12
             step = min(length, longest) / length
-            places[i, 0] += step * moves[i, 0]
-            places[i, 1] += step * moves[i, 1]
-    return places
+            x[i] += step * move_x[i]
+            y[i] += step * move_y[i]
+    return np.column_stack((x, y)).astype(np.float64)

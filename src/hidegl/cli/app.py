@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import sys
@@ -32,6 +31,7 @@ from hidegl.cli.work import (
     write_labelled,
     write_rows,
 )
+from hidegl.paper.commands import paper
 from hidegl.tallies import Tally
 
 SHOWN_CLASSES = 20
@@ -42,7 +42,7 @@ DEBUG = "HIDEGL_DEBUG"
 app = typer.Typer(
     name="hidegl",
     help="Label a mountain of rows from a handful of labels.\n\nThe usual course:  [b]suggest[/b] says which rows to "
-    "label first,  [b]label[/b] labels all the others,  [b]audit[/b] finds labels that look wrong,  [b]predict[/b] "
+    "label first,  [b]label[/b] labels all the others,  [b]audit[/b] finds doubtful labels,  [b]predict[/b] "
     "labels new rows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -323,8 +323,7 @@ def demo(
     go(folder, run)
 
 
-if importlib.util.find_spec("hidegl.paper.cli") is not None:
-    app.add_typer(importlib.import_module("hidegl.paper.cli").app, name="paper")
+app.command(help="Reproduce the paper's tables and figures: fit what is missing, and make the pages.")(paper)
 
 
 # What commands share

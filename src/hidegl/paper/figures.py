@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.colours import PALETTE
 from hidegl.datasets import DATA_SETS
 from hidegl.paper.quoted import TABLES
 from hidegl.paper.results import Cell, Comparison
 from hidegl.paper.sensitivity import Curve
-from hidegl.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
