@@ -83,6 +83,19 @@ def test_the_numbers_of_the_speed_page_are_those_stored():
         assert f"{row['seconds']} s, {row['accuracy_10']:.1f} / {row['accuracy_50']:.1f}" in page
 
 
+def test_the_suggestions_in_the_readme_are_those_stored():
+    readme = (ROOT / "README.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "suggest.json").read_text())
+    for row in results["suggest"]:
+        if row["rows"] in ("suggested", "random"):
+            line = next(line for line in readme.splitlines() if re.match(rf"\| {row['data']} \| \d+\.\d ±", line))
+            column = (10, 20, 50, 100).index(row["labels"]) + (5 if row["rows"] == "random" else 1)
+            assert line.split(" | ")[column].rstrip(" |") == f"{row['mean']:.1f} ± {row['std']:.1f}"
+    for row in results["audit"]:
+        if row["model"] == "HiDeGL":
+            assert f"{row['mean']:.2f} on {row['data']}" in readme
+
+
 def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
     X, y, truth = moons
     monkeypatch.chdir(tmp_path)

@@ -106,9 +106,8 @@ def test_a_model_of_many_rows_has_a_small_report(tmp_path):
 def browser():
     if CHROMIUM is None:
         pytest.skip("needs a browser: install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    playwright_api = pytest.importorskip("playwright.sync_api")
+    with playwright_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()

@@ -146,7 +146,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             self.estimators_ = []
             for member in self._learn(self._rows, rng):
                 self.estimators_.append(member)
-                progress.show(f"model {len(self.estimators_)} of {n_models(EFFORTS[self.effort])} is learned")
+                done, total = len(self.estimators_), n_models(EFFORTS[self.effort])
+                progress.show(f"{done} of {total} models", done / total)
             self._label(labels)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {len(self.estimators_)} models")
         return self

@@ -13,6 +13,8 @@ from typing import Self
 
 logger = logging.getLogger("hidegl")
 
+BAR_WIDTH = 24
+
 REDRAW_SECONDS = 0.1
 """How often the line is drawn at most."""
 
@@ -63,11 +65,13 @@ class Progress:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
-    def show(self, what: str) -> None:
-        """A line of its own words."""
+    def show(self, what: str, share: float) -> None:
+        """A line of its own words, and how much of the work is done."""
         logger.info("%s", what)
         if self._terminal:
-            self._draw(f"{what}  {time.perf_counter() - self._begun:.0f} s")
+            seconds = time.perf_counter() - self._begun
+            left = f", about {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""
+            self._draw(f"{bar(share)}  {what}, {seconds:.0f} s{left}")
 
     def done(self, what: str) -> None:
         """The last line, which stays."""
@@ -88,7 +92,7 @@ class Progress:
             speed = self._done / (now - self._pass_begun)
             left = max(self._total - self._done, 0) / speed
             share = min(self._done / max(self._total, 1), 1)
-            self._draw(f"{self._what}  {share:4.0%}  {in_short(speed)} rows/s  {left:.0f} s left")
+            self._draw(f"{bar(share)}  {self._what}  {in_short(speed)} rows/s  {left:.0f} s left")
 
     def iteration(self, stage: int, n_stages: int, n_iter: int, n_rows: int, objective: float, change: float) -> None:
         now = time.perf_counter()
@@ -130,6 +134,11 @@ def block_done(n_rows: int) -> None:
     progress = CURRENT.get()
     if progress is not None:
         progress.block(n_rows)
+
+
+def bar(share: float) -> str:
+    done = round(BAR_WIDTH * share)
+    return "━" * done + "─" * (BAR_WIDTH - done) + f" {share:4.0%}"
 
 
 def in_short(number: float) -> str:
