@@ -207,12 +207,6 @@ def test_probabilities_are_calibrated_on_real_data(real_data):
     assert expected_calibration_error(model.label_distributions_[unlabelled], right) < 0.06
 
 
-def test_leave_one_out_needs_the_lgc_rule(moons):
-    X, y, _ = moons
-    with pytest.raises(ValueError, match="leave-one-out needs rule='lgc' or 'mbo', got 'agr'"):
-        HiDeGL(50, rule="agr", random_state=0).fit(X, y)._leave_one_out()
-
-
 @pytest.mark.parametrize("rule", ["poisson", "mbo"])
 def test_the_other_rules_label_the_moons(rule, moons):
     X, _, truth = moons

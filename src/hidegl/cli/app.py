@@ -17,7 +17,8 @@ from rich.markup import escape
 
 from hidegl import __version__, load
 from hidegl.auto import EFFORTS
-from hidegl.cli.columns import GivenLabels, choose_columns
+from hidegl.cli.columns import choose_columns
+from hidegl.cli.labels import GivenLabels, known
 from hidegl.cli.mistakes import UseError, WorkError, check_new_file, named, writing
 from hidegl.cli.screen import Screen
 from hidegl.cli.tables import open_table
@@ -34,7 +35,8 @@ from hidegl.cli.work import (
 from hidegl.paper.commands import paper
 from hidegl.tallies import Tally
 
-SHOWN_CLASSES = 20
+SHOWN_CLASSES, SHOWN_LABELS = 20, 20
+"""How many lines tables on the screen have at most."""
 
 DEBUG = "HIDEGL_DEBUG"
 """With this variable set, errors come with their traceback."""
@@ -188,7 +190,7 @@ def suggest(
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
     screen = Screen(as_json=json, quiet=quiet)
-    out = output_path(data, output, "to_label", force=force)
+    out = output_path(data, output, "to_label", force=force, to_edit=True)
     task = Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
@@ -237,7 +239,10 @@ def audit(
     listed = [{**{key: told[key][i] for key in told}, **judgement._asdict()} for i, judgement in enumerate(judged)]
     if suspects:
         names = {**{key: key for key in told}, "given": "given", "proposed": "rather", "suspicion": "suspicion"}
-        screen.table("Look at these labels again, the most doubtful first", names, listed[: len(suspects)])
+        shown = min(len(suspects), SHOWN_LABELS)
+        screen.table("Look at these labels again, the most doubtful first", names, listed[:shown])
+        if len(suspects) > shown:
+            screen.note("", f"and {len(suspects) - shown:,} more, which -o FILE writes all")
     screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful")
     if output is not None:
         write_rows(output, {key: [plain_value(row[key]) for row in listed] for key in listed[0]})
@@ -376,7 +381,7 @@ def write_to_fill_in(out: Path, task: Task, rows: Any) -> None:
     y = task.labels.y
     before = np.empty(0, dtype=np.intp)
     if y is not None and task.labels.column is None:
-        before = np.flatnonzero([value is not None and value != -1 for value in y.tolist()])
+        before = np.flatnonzero(known(y))
     told = named_rows(task, np.concatenate([rows, before]))
     label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
     write_rows(
@@ -403,12 +408,16 @@ INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 
 
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def run(arguments: list[str]) -> int:
     """Run a command; whatever happens, end with one line and a code, and never with a traceback."""
     errors = Console(stderr=True, highlight=False)
     before = signal.getsignal(signal.SIGTERM)
     try:
-        signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        signal.signal(signal.SIGTERM, interrupt)
     except ValueError:  # not in the main thread
         before = None
     try:

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.cli.columns import RESULT_NAMES, Columns, GivenLabels, choose_columns, explain, find_labels, numbers_of
+from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, numbers_of
+from hidegl.cli.labels import GivenLabels, find_labels
 from hidegl.cli.mistakes import UseError, check_new_file, named, writing
 from hidegl.cli.screen import Screen
 from hidegl.cli.tables import MemoryTable, Table, is_text, is_vector, open_table
@@ -241,12 +242,13 @@ def write_rows(out: Path, columns: dict[str, Any]) -> None:
         write(table)
 
 
-def output_path(task_path: Path, given: Path | None, suffix: str, *, force: bool) -> Path:
-    """Where to write: the named file, or one beside the input."""
+def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
+    """Where to write: the named file, or one beside the input, of its kind or, for a person to edit, CSV."""
     if given is None:
         stem = task_path.name.removesuffix(".gz")
         ending = Path(stem).suffix.lower()
-        given = task_path.with_name(Path(stem).stem + f".{suffix}{ending if ending in OUTPUTS else '.csv'}")
+        ending = ".csv" if to_edit or ending not in OUTPUTS else ending
+        given = task_path.with_name(f"{Path(stem).stem}.{name}{ending}")
     check_new_file(given, OUTPUTS, force=force, option="-o")
     return given
 

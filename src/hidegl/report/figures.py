@@ -18,14 +18,22 @@ from hidegl.tallies import N_BINS
 if TYPE_CHECKING:
     from hidegl.report.writing import Contents
 
-SMALLEST, LARGEST = 4.0, 17.0
-"""Diameters of points, by the square root of their mass."""
+LARGEST = (7.0, 20.0)
+"""The diameter of the point with the largest mass: between these, the smaller the more points there are."""
 
 MOST_GIVEN = 1000
 """How many given labels are drawn; of more, some at random."""
 
 MAP_TEXT = 90
 """Characters of a row's text that hovering shows."""
+
+TIP_STYLE = "max-width: 280px; white-space: normal; overflow-wrap: anywhere; font: 13px/1.4 system-ui, sans-serif"
+
+TOOLTIP = (
+    f'<div class="tip" style="{TIP_STYLE}"><b>@heading</b><br>@line<br>'
+    '<span style="opacity: 0.65">@example</span><div>@text</div></div>'
+)
+"""Bokeh escapes what stands for @names."""
 
 FAINTEST = 0.2
 """How visible a point is whose class is a pure guess."""
@@ -61,7 +69,8 @@ def map_figure(contents: Contents) -> Any:
     plot.segment(
         x[points.heads], y[points.heads], x[points.tails], y[points.tails], line_width=1, line_alpha=0.55, name="edges"
     )
-    size = SMALLEST + (LARGEST - SMALLEST) * np.sqrt(points.mass / max(points.mass.max(), 1e-12))
+    largest = np.clip(22 * np.sqrt(350 / len(x)), *LARGEST)
+    size = largest * (0.35 + 0.65 * np.sqrt(points.mass / max(points.mass.max(), 1e-12)))
     visible = FAINTEST + (1 - FAINTEST) * sureness(points.confidence, len(names))
     here = contents.point_rows
     source = ColumnDataSource(
@@ -73,9 +82,11 @@ def map_figure(contents: Contents) -> Any:
             "shown": visible.round(2),
             "code": points.codes,
             "colour": colours[points.codes],
-            "class": [names[code] for code in points.codes],
-            "sure": [f"{value:.0%}" for value in points.confidence],
-            "rows": [f"{mass:,.0f}" for mass in points.mass],
+            "heading": [names[code] for code in points.codes],
+            "line": [
+                f"{sure:.0%} sure · about {mass:,.0f} rows"
+                for sure, mass in zip(points.confidence, points.mass, strict=True)
+            ],
             "example": [f"row {row:,}" if row >= 0 else "" for row in here],
             "text": contents.texts(np.maximum(here, 0), MAP_TEXT),
         }
@@ -85,11 +96,8 @@ def map_figure(contents: Contents) -> Any:
     )
     dots.nonselection_glyph = None
     given = add_given(plot, contents)
-    add_suggested(plot, contents)
-    plot.add_tools(
-        HoverTool(renderers=[dots], tooltips=tooltip("@class", "@sure sure · about @rows rows"), name="points"),
-        HoverTool(renderers=[given], tooltips=tooltip("@class", "given label"), name="given"),
-    )
+    shown = [add_suggested(plot, contents), given, dots]
+    plot.add_tools(HoverTool(renderers=shown, tooltips=TOOLTIP, limit=1))
     return plot
 
 
@@ -111,7 +119,8 @@ def add_given(plot: Any, contents: Contents) -> Any:
     )
     stars.data_source.data.update(
         {
-            "class": [names[code] for code in codes],
+            "heading": [names[code] for code in codes],
+            "line": ["given label"] * len(rows),
             "example": [f"row {row:,}" for row in rows],
             "text": contents.texts(rows, MAP_TEXT),
         }
@@ -119,11 +128,9 @@ def add_given(plot: Any, contents: Contents) -> Any:
     return stars
 
 
-def add_suggested(plot: Any, contents: Contents) -> None:
+def add_suggested(plot: Any, contents: Contents) -> Any:
     """Rings around the rows to label next."""
     rows = contents.suggested
-    if not len(rows):
-        return
     single, _ = points_and_classes(contents.model)
     at = contents.map.positions[strongest(single._Z.take(rows))]
     rings = plot.scatter(
@@ -131,20 +138,13 @@ def add_suggested(plot: Any, contents: Contents) -> None:
     )
     rings.data_source.data.update(
         {
-            "rank": [f"{number + 1}" for number in range(len(rows))],
+            "heading": ["Label next"] * len(rows),
+            "line": [f"number {number + 1}" for number in range(len(rows))],
             "example": [f"row {row:,}" for row in rows],
             "text": contents.texts(rows, MAP_TEXT),
         }
     )
-    plot.add_tools(HoverTool(renderers=[rings], tooltips=tooltip("Label next: number @rank", ""), name="suggested"))
-
-
-def tooltip(heading: str, line: str) -> str:
-    """Bokeh escapes what stands for @names."""
-    return (
-        f'<div class="tip"><b>{heading}</b><br>{line}{"<br>" if line else ""}'
-        '<span class="dim">@example</span><div>@text</div></div>'
-    )
+    return rings
 
 
 def sureness(confidence: np.ndarray, n_classes: int) -> np.ndarray:
@@ -183,7 +183,7 @@ def histogram_figure(contents: Contents) -> Any:
         }
     )
     bars = plot.quad("left", "right", "top", 0, source=source, line_color=None, name="bars")
-    tip = '<div class="tip"><b>@count rows</b> (@share)<br><span class="dim">confidence @range</span></div>'
+    tip = f'<div class="tip" style="{TIP_STYLE}"><b>@count rows</b> (@share)<br>confidence @range</div>'
     plot.add_tools(HoverTool(renderers=[bars], tooltips=tip))
     plot.y_range.start = 0
     plot.xgrid.visible = False

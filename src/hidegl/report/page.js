@@ -33,7 +33,7 @@
     map.height = Math.round(innerWidth * 1.05);
     for (const name of ["given", "suggested"]) {
       const r = model("GlyphRenderer", name);
-      if (r) r.glyph.size = { value: Math.round(r.glyph.size.value * 0.6) };
+      if (r) r.glyph.size = { value: Math.round(r.glyph.size.value * 0.5) };
     }
     const { data_source } = model("GlyphRenderer", "points");
     data_source.data = { ...data_source.data, size: Array.from(data_source.data.size, (s) => s * 0.55) };

@@ -1,0 +1,183 @@
+"""The labels a person gives: in a column of the data or in a file, in order, by row number or by id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hidegl.cli import tables
+from hidegl.cli.columns import spoken
+from hidegl.cli.mistakes import UseError, named, perhaps
+from hidegl.cli.tables import Table
+from hidegl.labels import BLANKS, UNLABELLED
+
+LABEL_NAMES = ("label", "labels", "class", "target", "y")
+
+MOST_CLASSES = 1000
+
+
+@dataclass
+class GivenLabels:
+    """y for the estimators, where it came from, and what to say about it."""
+
+    y: NDArray[Any] | None
+    source: str
+    column: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_labels(self) -> int:
+        return 0 if self.y is None else int(np.sum(known(self.y)))
+
+
+def known(y: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
+
+
+def find_labels(table: Table, option: str | None, id_column: str | None) -> GivenLabels:
+    """The labels of a column or a file; with no option, of a column that is called so."""
+    if option is None:
+        by_name = {name.lower(): name for name in table.names}
+        name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)
+        return GivenLabels(None, "") if name is None else column_labels(table, name)
+    if option in table.names:
+        return column_labels(table, option)
+    if not Path(option).exists():
+        has = f"the columns are {named(table.names, 8)}" if table.names else "the data has no named columns"
+        raise UseError(
+            f"--labels {option}: there is no such column and no such file{perhaps(option, table.names) or '; ' + has}"
+        )
+    return file_labels(table, Path(option), id_column)
+
+
+def column_labels(table: Table, name: str) -> GivenLabels:
+    y, notes = parse_labels(table.column(name), f"the column {name!r}")
+    return GivenLabels(y, f"the column {name!r}", name, notes)
+
+
+def file_labels(table: Table, path: Path, id_column: str | None) -> GivenLabels:
+    """A label for each row in order, or labels of some rows by their number (`row`) or by the id."""
+    if path.suffix == ".npy":
+        values = load_label_array(path)
+        if len(values) != table.n_rows:
+            raise UseError(
+                f"{path} holds {len(values):,} labels, and the data {table.n_rows:,} rows: give one for each"
+            )
+        y, notes = parse_labels(as_column(values), str(path))
+        return GivenLabels(y, str(path), None, notes)
+    labels = tables.open_table(path)
+    names = {name.lower(): name for name in labels.names}
+    value = next((names[name] for name in LABEL_NAMES if name in names), None)
+    places = "row" if "row" in names else None
+    key = id_column if id_column in labels.names and id_column in table.names else None
+    if value is None:
+        rest = [name for name in labels.names if name not in (key, names.get("row"))]
+        if len(rest) != 1:
+            raise UseError(f"{path} must have a column named label; it has {named(labels.names)}")
+        value = rest[0]
+    found, notes = parse_labels(labels.column(value), str(path))
+    if key:
+        rows = rows_of_ids(table.column(key), labels.column(key), path)
+    elif places:
+        rows = rows_by_number(labels.column(names["row"]), table.n_rows, path)
+    elif labels.n_rows == table.n_rows:
+        rows = np.arange(table.n_rows)
+    else:
+        raise UseError(
+            f"{path} has {labels.n_rows:,} rows and the data {table.n_rows:,}: give one label for each, or a column "
+            f"'row' with their numbers from 0, or name with --id an id column that both have"
+        )
+    y = np.full(table.n_rows, None, dtype=object)
+    y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
+    return GivenLabels(y, str(path), None, notes)
+
+
+def load_label_array(path: Path) -> NDArray[Any]:
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise tables.unreadable_array(path, error) from error
+    if values.ndim != 1 and values.size != len(values):
+        raise UseError(f"{path} must hold one label for each row, got an array of the shape {values.shape}")
+    return values.reshape(-1)
+
+
+def as_column(values: NDArray[Any]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values.astype(str) if values.dtype.kind in "US" else values)])
+
+
+def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: Path) -> NDArray[np.intp]:
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise UseError(f"{path}: the column 'row' must hold the numbers of rows, from 0")
+    rows = column.to_numpy()
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise UseError(f"{path}: there is no row {outside[0]}, the data has rows 0 to {n_rows - 1:,}")
+    return rows.astype(np.intp)
+
+
+def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: Path) -> NDArray[np.intp]:
+    place = {str(value): number for number, value in enumerate(ids.to_pylist())}
+    missing = [value for value in wanted.to_pylist() if str(value) not in place]
+    if missing:
+        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data, the first is {missing[0]!r}")
+    if len(place) < len(ids):
+        raise UseError(f"the id column has {len(ids) - len(place):,} values twice: labels cannot be told apart by it")
+    return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)
+
+
+def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], list[str]]:
+    """Labels as whole numbers with −1, or as strings with None; and what to say about them."""
+    kind = column.type
+    notes: list[str] = []
+    if pa.types.is_dictionary(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), None, dtype=object), notes
+    if pa.types.is_boolean(kind):
+        column, kind = pc.cast(column, pa.string()), pa.string()
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
+    elif pa.types.is_integer(kind):
+        y = pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+    elif tables.is_text(kind):
+        y, blank = text_labels(column)
+        for text, n in blank.items():
+            notes.append(f"{text!r} is taken as no label, in {n:,} rows; rename it if it is a class")
+    else:
+        raise UseError(f"{where} holds {spoken(kind)}: labels are names or whole numbers")
+    n_classes = len(set(y[known(y)].tolist()))
+    if n_classes > MOST_CLASSES:
+        raise UseError(
+            f"{where} holds {n_classes:,} different labels, and {MOST_CLASSES:,} is the most: is it an id or a text? "
+            f"Name the column or file of the labels with --labels"
+        )
+    return y, notes
+
+
+def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
+    given = values[np.isfinite(values)]
+    if np.any(given != np.round(given)):
+        broken = given[given != np.round(given)][0]
+        raise UseError(f"{where} holds {broken:.3g}: labels are names or whole numbers; is it a measurement?")
+    return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
+
+
+def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
+    """Names without the space around them; None for blanks, and how often those that were written out stand there."""
+    y = np.full(len(column), None, dtype=object)
+    blank: dict[str, int] = {}
+    for row, value in enumerate(column.to_pylist()):
+        text = "" if value is None else value.strip()
+        if text.lower() not in BLANKS:
+            y[row] = text
+        elif text:
+            blank[text] = blank.get(text, 0) + 1
+    return y, blank
