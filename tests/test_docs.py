@@ -36,7 +36,7 @@ def test_name_in_the_paper_map_exists(name):
     pytest.fail(f"{name} is no module")
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
 def test_links_and_files_in_the_documents_exist(page):
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):

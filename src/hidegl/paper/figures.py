@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.colours import PALETTE
 from hidegl.datasets import DATA_SETS
 from hidegl.paper.quoted import TABLES
 from hidegl.paper.results import Cell, Comparison
@@ -18,10 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, PINK, *_ = PALETTE
+BLUE, ORANGE, GREEN, PINK = INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+"""Okabe and Ito's: on white, the colour-blind can tell them apart."""
+
 GREY = "0.55"
 WIDTH = 7.2
 """Inches: the width of a page with two columns."""
+
+LEAST_SPAN = 2
+"""Percent that an axis shows at least, so that hundredths do not look like much."""
 
 STYLE: Any = {
     "font.size": 8,
@@ -88,6 +92,8 @@ def overview(found: list[Comparison]) -> Figure:
         ax.set_xticks(places, [str(c.n_labels) for c in own])
         ax.set_title(DATA_SETS[name].title, loc="left")
         ax.margins(x=0.08, y=0.12)
+        low, high = ax.get_ylim()
+        ax.set_ylim(min(low, high - LEAST_SPAN), high)
     for ax in axes[-1]:
         ax.set_xlabel("labels")
     for ax in axes[:, 0]:
@@ -110,7 +116,7 @@ def figure1(stored: dict[str, NDArray[Any]]) -> Figure:
     """The eight panels: data, neighbour graph and its affinities, points, anchors, and three matrices Z."""
     figure, axes = panels(2, 4, 4.1)
     X, y = stored["X"], stored["y"]
-    colours = np.array(PALETTE)[y]
+    colours = np.array(INKS)[y]
 
     def rows_behind(ax: Axes) -> None:
         ax.scatter(X[:, 0], X[:, 1], s=1.5, c=colours, alpha=0.25, linewidths=0, rasterized=True)
@@ -137,7 +143,7 @@ def figure1(stored: dict[str, NDArray[Any]]) -> Figure:
     a, b, c, d, e, f, g, h = axes.flat
     a.scatter(X[:, 0], X[:, 1], s=2.5, c=colours, linewidths=0, rasterized=True)
     rows_behind(b)
-    lines(b, X, stored["neighbours"], colors="0.35", linewidths=0.12, alpha=0.5, rasterized=True)
+    lines(b, X, stored["neighbours"], colors="0.35", linewidths=0.12, alpha=0.3, rasterized=True)
     for ax, places in ((e, stored["anchors"]), (f, stored["points"])):
         rows_behind(ax)
         ax.scatter(places[:, 0], places[:, 1], s=6, color="0.1", linewidths=0, zorder=3)
@@ -187,8 +193,8 @@ def figure2(found: dict[str, dict[int, Curve]]) -> Figure:
             ax.fill_between(curve.values, means - stds, np.minimum(means + stds, 100), color=colour, alpha=0.15, lw=0)
         if parameter != "alpha":
             ax.set_xscale("log")
-            ax.set_xticks(curve.values, [f"{value:g}" for value in curve.values])
             ax.minorticks_off()
+        ax.set_xticks(curve.values, [f"{value:g}" for value in curve.values])
         ax.set_xlabel(NAMES[parameter])
     for ax in axes[:, 0]:
         ax.set_ylabel("accuracy, %")

@@ -33,8 +33,8 @@ ON_MNIST: dict[str, Grid] = {
 }
 """The same for MNIST, where a fit takes seconds to half a minute."""
 
-ON_EMNIST: Grid = {"n_anchors": (500,), "n_nearest": (3,), "gamma": (0.01, 1.0)}
-"""The paper's Table 5 has 500 anchors."""
+ON_EMNIST: Grid = {"n_anchors": (500,), "n_nearest": (3,), "gamma": (0.01,)}
+"""On EMNIST nothing is tuned: the paper's Table 5 has 500 anchors, and a fit takes seconds."""
 
 MODELS: dict[str, tuple[Any, Setting]] = {
     "k-NN": (KNN, {}),

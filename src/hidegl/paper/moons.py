@@ -18,7 +18,7 @@ from hidegl.tree import edges
 
 N_POINTS, N_NEIGHBOURS = 100, 10
 PIXELS = 300
-"""The affinities of 1,500 × 1,500 rows are drawn with so many pixels a side."""
+"""Rows of the matrices are drawn with so many pixels."""
 
 
 def figure1_arrays(quick: bool) -> dict[str, NDArray[Any]]:
@@ -55,9 +55,10 @@ def assigned(model: AGR, X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def in_order(Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns sorted by the rows that they stand for, which come class by class."""
+    """Columns sorted by the rows that they stand for, and the largest entry of rows that share a pixel."""
     place = np.arange(len(Z)) @ Z / np.maximum(Z.sum(axis=0), 1e-12)
-    return Z[:, np.argsort(place)]
+    starts = np.arange(min(PIXELS, len(Z))) * len(Z) // min(PIXELS, len(Z))
+    return np.maximum.reduceat(Z[:, np.argsort(place)], starts, axis=0)
 
 
 def save_figure1(path: Path, quick: bool) -> None:

@@ -23,7 +23,7 @@ from hidegl.paper.sensitivity import curves
 from hidegl.paper.store import Store, Trial
 from hidegl.paper.timing import DATA as TIMED
 from hidegl.paper.timing import STORED_AS as TIMING
-from hidegl.paper.tuning import LABELLING, point_grid
+from hidegl.paper.tuning import LABELLING, MOST_POINTS_OF_THE_PAPER, point_grid
 from hidegl.persistence import replacing
 
 MADE = "<!-- Made by `hidegl paper {what}` from the trials in trials/: change those, not this page. -->\n\n"
@@ -83,10 +83,11 @@ class Pages:
         return [picture, self._write("fig2", prose("figure2", spread=markdown_table(head, rows)), "figure2")]
 
     def _summary(self) -> list[Path]:
-        by_kind = {kind: comparisons(self.store, kind) for kind in ("balanced", "random")}
+        found = comparisons(self.store, "balanced")
         picture = self.folder / "overview.svg"
-        figures.draw(picture, figures.overview, by_kind["balanced"])
-        return [picture, self._write("all", summary_page(by_kind), "README")]
+        figures.draw(picture, figures.overview, found)
+        text = prose("summary", tallies=tallies(self.store), cells=cells_table(found), below=below_table(found))
+        return [picture, self._write("all", text, "README")]
 
 
 def prose(name: str, **fields: Any) -> str:
@@ -104,8 +105,12 @@ def table_page(table: str, store: Store) -> str:
         data_sets="\n".join(data_set_part(name, store.trials(name)) for name in TABLES[table]),
         seconds=seconds_part(store.trials(TIMING)) if TIMED in TABLES[table] else "",
         points="; ".join(f"on {DATA_SETS[name].title}, {written_grid(point_grid(name))}" for name in TABLES[table]),
+        more=MORE if {"letter", "pendigits"} & set(TABLES[table]) else "",
         **{name: one_of(values) for name, values in LABELLING.items()},
     )
+
+
+MORE = " On Letter and Pendigits, k = 3000 too, beyond the paper's grid, for the L- variants."
 
 
 def written_grid(grid: Grid) -> str:
@@ -123,11 +128,13 @@ def data_set_part(name: str, trials: list[Trial]) -> str:
     for kind in kinds_stored(trials) or ["balanced"]:
         cells = cells_of(trials, kind)
         counts = [n for n in label_counts(name) if any(n in own for own in cells.values())] or label_counts(name)
-        parts.append(f"### {kind.capitalize()} draws: {KINDS[kind]}\n\n{accuracy_table(name, cells, counts)}")
+        methods = [m for m in quoted(name) if m in cells or kind != "official"]  # those are for HiDeGL alone
+        table = accuracy_table(name, methods, cells, counts)
+        parts.append(f"### {kind.capitalize()} draws: {KINDS[kind]}\n\n{table}")
     return "\n".join(parts)
 
 
-def accuracy_table(name: str, cells: Cells, counts: Iterable[int]) -> str:
+def accuracy_table(name: str, methods: Iterable[str], cells: Cells, counts: Iterable[int]) -> str:
     """Rows: the paper's methods, tuned, and ours with nothing tuned. Columns: numbers of labels."""
     paper, counts = quoted(name), list(counts)
     best = {n: max((own[n].mean for own in cells.values() if n in own), default=0.0) for n in counts}
@@ -142,7 +149,7 @@ def accuracy_table(name: str, cells: Cells, counts: Iterable[int]) -> str:
             text = f"**{text}**"
         return f"{text} ({theirs[0]:.2f}, {ours.mean - theirs[0]:+.2f})" if theirs else text
 
-    rows = [[f"{method}, tuned", *(shown(method, n) for n in counts)] for method in paper]
+    rows = [[f"{method}, tuned", *(shown(method, n) for n in counts)] for method in methods]
     rows += [[f"`{method}`, nothing tuned", *(shown(method, n) for n in counts)] for method in HONEST]
     return markdown_table(["method", *(f"l = {n}" for n in counts)], rows)
 
@@ -187,22 +194,19 @@ def markdown_table(head: list[str], rows: list[list[str]]) -> str:
 # The page that sums up
 
 
-def summary_page(by_kind: dict[str, list[Comparison]]) -> str:
-    head = ["draws", "tuned", "nothing tuned", "mean, tuned", "mean, nothing tuned", "mean of the paper's"]
-    return prose(
-        "summary",
-        tallies=markdown_table(head, [[kind, *tally(found)] for kind, found in by_kind.items()]),
-        cells=cells_table(by_kind["balanced"]),
-        below=below_table(by_kind["balanced"]),
-    )
-
-
-def tally(found: list[Comparison]) -> list[str]:
-    """How many cells reach the paper's number, and means over the cells that were run."""
-    tuned = [(c.oracle, c.paper) for c in found if c.oracle is not None]
-    honest = [(c.honest, c.paper) for c in found if c.honest is not None]
-    papers = f"{mean(c.paper for c in found):.2f}"
-    return [count(tuned), count(honest), average(tuned), average(honest), papers]
+def tallies(store: Store) -> str:
+    """For each kind of draws, how many cells reach the paper's number, and means over the cells that were run."""
+    rows = []
+    for kind in ("balanced", "random"):
+        found = comparisons(store, kind)
+        as_in_the_paper = comparisons(store, kind, most_points=MOST_POINTS_OF_THE_PAPER)
+        tuned = [(c.oracle, c.paper) for c in found if c.oracle is not None]
+        papers_points = [(c.oracle, c.paper) for c in as_in_the_paper if c.oracle is not None]
+        honest = [(c.honest, c.paper) for c in found if c.honest is not None]
+        papers = f"{mean(c.paper for c in found):.2f}"
+        rows.append([kind, count(tuned), count(papers_points), count(honest), average(tuned), average(honest), papers])
+    head = ["draws", "tuned", f"tuned, k ≤ {MOST_POINTS_OF_THE_PAPER:,}", "nothing tuned"]
+    return markdown_table([*head, "mean, tuned", "mean, nothing tuned", "mean of the paper's"], rows)
 
 
 def count(pairs: list[tuple[Cell, float]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import mean, stdev
@@ -75,11 +76,12 @@ class Comparison:
     others: Cell | None
 
 
-def comparisons(store: Store, kind: str) -> list[Comparison]:
-    """All cells of the paper's tables, in their order, for one kind of draws."""
+def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> list[Comparison]:
+    """All cells of the paper's tables, in their order, for one kind of draws, and with at most so many points."""
     found = []
     for name in (name for names in TABLES.values() for name in names):
-        cells = cells_of(store.trials(name), kind)
+        trials = [trial for trial in store.trials(name) if trial["parameters"].get("n_points", 0) <= most_points]
+        cells = cells_of(trials, kind)
         others = [method for method in quoted(name) if method not in VARIANTS]
         for n_labels in label_counts(name):
             found.append(

@@ -24,6 +24,7 @@ from hidegl.paper.quoted import VARIANTS, quoted
 from hidegl.paper.store import Store, Trial
 from hidegl.paper.tuning import (
     DEFAULT_LABELLING,
+    first_round_variants,
     label,
     labelling_settings,
     learn,
@@ -77,8 +78,9 @@ def hidegl_tasks(name: str, trials: list[Trial], quick: bool) -> list[Task]:
         shown = " ".join(f"{parameter}={value:g}" for parameter, value in points.items())
         return [Task(name, f"HiDeGL {shown}", tune, (name, quick, points, missing))] if missing else []
 
-    first = [(variant, DEFAULT_LABELLING) for variant, (_, graph) in VARIANTS.items() if graph == "accurate"]
-    tasks = [task for points in point_settings(name, quick=quick) for task in lacking(points, first)]
+    tasks = []
+    for points in point_settings(name, quick=quick):
+        tasks += lacking(points, [(variant, DEFAULT_LABELLING) for variant in first_round_variants(points)])
     if tasks:
         return tasks
     for rule, points in second_round(trials):
