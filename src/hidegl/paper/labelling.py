@@ -7,8 +7,6 @@ scored for several draws at a time, and class priors, which only scale the score
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from hidegl.estimator import HiDeGL
 from hidegl.graph import ImplicitGraph
-from hidegl.inference import AGRRule, GivenLabels, LGCRule, Rule
+from hidegl.inference import AGRRule, GivenLabels, LGCRule, LGCRuleForManyLabellings, Rule
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix
 from hidegl.priors import class_shares, column_scales
@@ -25,19 +23,7 @@ Draws = Sequence[NDArray[np.intp]]
 """The labelled rows of each draw."""
 
 
-@dataclass(frozen=True)
-class LGCRuleForManyDraws(LGCRule):
-    """The LGC rule with S⁻¹ at hand: a row of Z has few entries, so S⁻¹ Z_lᵀ takes O(kl) instead of O(k²l)."""
-
-    @cached_property
-    def _inverse(self) -> Matrix:
-        return self.system.solve(np.eye(len(self.delta)))
-
-    def _influence(self, given: GivenLabels) -> Matrix:
-        return given.Z.product(self._inverse).T
-
-
-RULES: dict[str, Any] = {"lgc": LGCRuleForManyDraws.on, "agr": AGRRule.on}
+RULES: dict[str, Any] = {"lgc": LGCRuleForManyLabellings.on, "agr": AGRRule.on}
 
 
 def rule_over(model: HiDeGL, *, rule: str, graph: str, alpha: float, eta: float, lambda2: float) -> Rule:
@@ -78,3 +64,12 @@ def answers(rule: Rule, given: Sequence[GivenLabels]) -> Matrix:
     if isinstance(rule, AGRRule):  # linear in ZᵀY: one product for all
         return rule.inverse.solve(rule.lambda2 * np.hstack([one.ZtY for one in given]))
     return np.hstack([rule.infer(one) for one in given])
+
+
+def prepare_for_many(model: Any) -> None:
+    """Make `relabel` of a fitted HiDeGL or AutoHiDeGL fast for many sets of labels: S⁻¹ is formed once."""
+    for member in getattr(model, "estimators_", [model]):
+        rule = member._rule
+        if type(rule) is LGCRule:
+            many = LGCRuleForManyLabellings(rule.graph, rule.delta, rule.gram, rule.spread)
+            member._rule_cache = member._rule_cache[0], many
