@@ -148,6 +148,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 self.estimators_.append(member)
                 done, total = len(self.estimators_), n_models(EFFORTS[self.effort])
                 progress.show(f"{done} of {total} models", done / total)
+            progress.passing("labelling", rows.n_rows)
             self._label(labels)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {len(self.estimators_)} models")
         return self

@@ -43,9 +43,7 @@ class Screen:
         """Rows under headings: `names` says which value goes under which."""
         if self.as_json or self.quiet:
             return
-        shown = RichTable(
-            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2)
-        )
+        shown = RichTable(box=None, pad_edge=False, padding=(0, 2))
         numeric = {key for key in names if all(isinstance(row[key], int | float) or is_share(row[key]) for row in rows)}
         for key, heading in names.items():
             shown.add_column(
@@ -53,6 +51,7 @@ class Screen:
             )
         for row in rows:
             shown.add_row(*(escape(in_short(row[key])) for key in names))
+        self._results.print(f"[bold]{escape(title)}[/]")
         self._results.print(shown)
 
     def result(self, values: dict[str, Any]) -> None:
