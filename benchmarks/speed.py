@@ -30,7 +30,7 @@ from hidegl.points import expectation_sums, maximisation, start_kmeans
 from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
 from hidegl.settings import automatic_sigma
-from hidegl.tree import laplacian, spanning_tree
+from hidegl.tree import tree_edges
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, PLOT = DOCS / "speed.md", DOCS / "speed.png"
@@ -107,7 +107,7 @@ def iteration() -> list[dict[str, Any]]:
 
         def em(rows: LocalRows = rows, C: NDArray[Any] = C, sigma: float = sigma) -> None:
             mass, ZtX, _ = rows.sum(expectation_sums, C, sigma, 8)
-            maximisation(mass, ZtX, C, laplacian(spanning_tree(C)))
+            maximisation(mass, ZtX, C, 1.0, tree_edges(C))
 
         em()
         pairs = [(seconds(product), seconds(em)) for _ in range(11)]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.audits import JudgedLabel, judged_labels
 from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
-from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions
+from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions, named
 from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
 from hidegl.linalg import Matrix, Vector
@@ -29,7 +29,7 @@ from hidegl.points import STARTS, HighDensePoints, assignments
 from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, column_scales, distributions
 from hidegl.progress import Callback, Progress
-from hidegl.reading import rows_of
+from hidegl.reading import check_device, rows_of
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
@@ -104,6 +104,9 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         The learning stops when an iteration gains less than this, in units of sigma a row.
     random_state : int, RandomState instance or None, default=None
         The seed of the start. The same seed gives the same labels, whatever the number of threads.
+    device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
+        Where to compute. "auto": a tensor stays where it is; arrays and files of more than 5 million numbers go to a
+        GPU, if torch finds one. Rows on a cluster are computed by their workers, each on this device.
     checkpoint : str or path, default=None
         A file to which the points are written after each iteration. If it is there when `fit` begins, the learning
         goes on from it and ends as if it had not been interrupted. It is removed when the fit is done.
@@ -175,6 +178,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         max_iter: int = 100,
         tol: float = 3e-3,
         random_state: Any = None,
+        device: Any = "auto",
         checkpoint: str | os.PathLike[str] | None = None,
         callback: Callback | None = None,
         verbose: bool = False,
@@ -197,6 +201,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.device = device
         self.checkpoint = checkpoint
         self.callback = callback
         self.verbose = verbose
@@ -208,7 +213,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features), or rows on disk
+        X : array, sparse matrix, data frame, tensor or Dask array of shape (n_rows, n_features), or rows on disk
             On disk: the path of a .npy or Parquet file, a numpy memmap, an HDF5 or Zarr array, or what
             `hidegl.read_rows` gives. They are read a block at a time, and memory does not grow with them. If they
             are many, `transduction_` and `relabel` read them again: the file must stay as it is.
@@ -219,7 +224,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         """
         self._check_parameters()
         self.__dict__.pop("_labels", None)  # not fitted, until all is done
-        rows = rows_of(self, X, reset=True)
+        rows = rows_of(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
@@ -244,14 +249,14 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
     # Using what was learned
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of X, which may be new."""
+        """The label of each row of X, which may be new: an array, or a tensor or lazy Dask array if X is one."""
         Z = self._assign(X)
-        return self.classes_[Z.map(best_classes, *self._scoring).collect()]
+        return Z.map(best_classes, *self._scoring).map(named, self.classes_).answer()
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row of X, which may be new."""
         Z = self._assign(X)
-        return Z.map(label_distributions, *self._scoring).collect()
+        return Z.map(label_distributions, *self._scoring).answer()
 
     def write_labels(self, path: str | os.PathLike[str], X: Any = None) -> None:
         """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
@@ -337,6 +342,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
             check_count("n_nearest", self.n_nearest, 1)
         if isinstance(self.start, str):
             check_name("start", self.start, STARTS)
+        check_device(self.device)
         if self.learning_rows is not None and not is_auto(self.learning_rows):
             check_count("learning_rows", self.learning_rows, 1)
         if self.callback is not None and not callable(self.callback):
@@ -528,7 +534,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
 
     def _assign(self, X: Any) -> Rows:
         check_is_fitted(self)
-        rows = rows_of(self, X, reset=False).map(prepare, self._preparation)
+        rows = rows_of(self, X, reset=False, device=self.device).map(prepare, self._preparation)
         return rows.map(assignments, self._C, self.settings_["sigma"], self.settings_["n_nearest"])
 
     # Files

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hidegl.linalg import Cholesky, Matrix, Vector, solve_spd
+from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
 from hidegl.tree import edges
@@ -99,10 +100,9 @@ class ImplicitGraph:
 
 def point_sums(Z: Rows) -> tuple[Matrix, Vector]:
     """B = ZᵀZ and the mass Zᵀ1."""
-    gram, mass = Z.sum(gram_sums)
-    return gram.matrix(), mass
+    return on_host(Z.sum(gram_sums))
 
 
 def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:
     """B = ZᵀZ and the mass Zᵀ1 of a block."""
-    return Z.gram(np.ones(Z.shape[0])), Z.mass()
+    return Z.gram(), Z.mass()

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from hidegl.graph import ImplicitGraph
 from hidegl.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
 from hidegl.priors import column_scales, distributions
+from hidegl.rows.arrays import cast, namespace, on_host
 from hidegl.rows.assignments import Assignments, Gram
 
 
@@ -66,7 +67,13 @@ def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector
 
 def best_classes(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> NDArray[np.intp]:
     """The number of the most probable class of each row of a block."""
-    return label_distributions(Z, A, delta, scales).argmax(axis=1)
+    P = label_distributions(Z, A, delta, scales)
+    return namespace(P).argmax(P, axis=1)
+
+
+def named(codes: Any, classes: NDArray[Any]) -> Any:
+    """The labels of a block of rows from the numbers of their classes. Names that are text are kept on this host."""
+    return classes[on_host(codes)] if isinstance(classes, np.ndarray) else classes[codes]
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,7 @@ class DegreeRule:
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
         """One pass over Z, which sends k×k."""
         delta = cls.degree_weight * graph.reach + lambda2
-        gram, spread = graph.Z.sum(degree_sums, delta)
-        return cls(graph, delta, gram.matrix(), spread)
+        return cls(graph, delta, *on_host(graph.Z.sum(degree_sums, delta)))
 
 
 def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
@@ -192,8 +198,8 @@ class AGRRule:
     @classmethod
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
         """One pass over Z for Zᵀ diag(W1) Z, which sends k×k."""
-        (weighted,) = graph.Z.sum(degree_gram, graph.reach)
-        ZtLZ = weighted.matrix() - graph.B @ graph.M.solve(graph.B)
+        (weighted,) = on_host(graph.Z.sum(degree_gram, graph.reach))
+        ZtLZ = weighted - graph.B @ graph.M.solve(graph.B)
         return cls(np.ones(len(graph.mass)), graph.mass, lambda2, ZtLZ + ZtLZ.T + lambda2 * graph.B)
 
     @cached_property
@@ -251,7 +257,7 @@ class MBORule(LGCRule):
         diffuse = self.graph.M.solve
         for _ in range(MBO_STEPS):
             scoring = A, self.delta, column_scales(self.spread @ A, given.shares)
-            (ZtU,) = self.graph.Z.sum(thresholded_sums, *scoring)
+            (ZtU,) = on_host(self.graph.Z.sum(thresholded_sums, *scoring))
             (own,) = thresholded_sums(given.Z, *scoring)
             A = 2 * diffuse(ZtU - own + given.ZtY)
             for _ in range(MBO_DIFFUSIONS - 1):
@@ -261,8 +267,9 @@ class MBORule(LGCRule):
 
 def thresholded_sums(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Matrix]:
     """Zᵀ U of a block, where U is one-hot: each row has the class with the largest score."""
-    U = np.eye(A.shape[1])[best_classes(Z, A, delta, scales)]
-    return (Z.transposed_product(U),)
+    best = best_classes(Z, A, delta, scales)
+    U = best[:, None] == namespace(best).arange(A.shape[1], device=best.device)
+    return (Z.transposed_product(cast(U, "float64")),)
 
 
 RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from hidegl.rows.arrays import on_host
+
 UNLABELLED = -1
 
 BLANKS = ("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown")
@@ -31,7 +33,7 @@ class Labels:
         """
         if y is None:
             return cls(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
-        values = column_or_1d(to_array(y), warn=True)
+        values = column_or_1d(to_array(on_host(y)), warn=True)
         if len(values) != n_rows:
             raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {len(values)}")
         known = ~missing(values) if not plus_minus_one(values) else np.ones(n_rows, dtype=bool)

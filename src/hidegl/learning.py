@@ -23,6 +23,7 @@ from hidegl.persistence import read_archive, write_archive
 from hidegl.points import HighDensePoints, learn_points
 from hidegl.preparation import Preparation
 from hidegl.progress import Progress
+from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, sample_indices
 
 WARM_UP = ((32, 6), (64, 4))
@@ -112,7 +113,7 @@ def learn_in_stages(
             report=report,
         )
         step, sigma = replace(step, C=points.C), step.sigma
-    return points, sigma
+    return replace(points, C=on_host(points.C)), sigma
 
 
 class Checkpoint:
@@ -150,7 +151,7 @@ class Checkpoint:
     def keep(self, step: Step) -> None:
         if self.path is not None:
             place = {"sigma": step.sigma, "stage": step.stage, "history": list(step.history)}
-            write_archive(self.path, self._header | place, self._arrays | {"C": step.C})
+            write_archive(self.path, self._header | place, self._arrays | {"C": on_host(step.C)})
 
     def remove(self) -> None:
         if self.path is not None:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.linalg
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -57,14 +55,6 @@ class PseudoInverse:
 def solve_spd(matrix: Matrix, right: Matrix) -> Matrix:
     """Solve with a positive definite matrix that is not needed afterwards."""
     return Cholesky.of(matrix, overwrite=True).solve(right)
-
-
-def solve_tree(matrix: sp.sparray, right: Matrix) -> Matrix:
-    """Solve with a positive definite matrix that has the entries of a tree: leaves first, nothing fills in. O(k)."""
-    factor = scipy.sparse.linalg.splu(
-        sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
-    return factor.solve(np.ascontiguousarray(right))
 
 
 def conjugate_gradients(

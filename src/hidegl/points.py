@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.compiling import compiled
-from hidegl.linalg import Matrix, Vector, solve_tree
+from hidegl.linalg import Matrix, Vector
+from hidegl.rows.arrays import cast, on_host, operations
 from hidegl.rows.assignments import Assignments, assign
 from hidegl.rows.base import Rows
-from hidegl.tree import laplacian, spanning_tree, tree_cost
+from hidegl.tree import adjacency, tree_cost, tree_edges
 
 SEEDING_ROWS = 5
 """How many sampled rows a point the k-means++ seeding looks at."""
@@ -37,17 +37,22 @@ class HighDensePoints:
     """What Algorithm 1's loop learns, and how it went."""
 
     C: Matrix
-    G: sp.csr_array
+    tree: tuple[Any, Any]
     objective: Vector
     n_iter: int
     converged: bool
     change: float
 
+    @property
+    def G(self) -> sp.csr_array:
+        heads, tails = on_host(self.tree)
+        return adjacency(heads, tails, len(self.C))
+
 
 def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
     sample = rows.sample(SEEDING_ROWS * k, rng)
-    C = np.asarray(sample[spread_out(sample, rng.random(k))], dtype=np.float64)
+    C: Matrix = cast(sample[operations(sample).spread_out(sample, rng.random(k))], "float64")
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
         C = lloyd_step(rows, C)
     return C
@@ -55,35 +60,7 @@ def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
 
 def start_random(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k rows drawn without replacement."""
-    return np.asarray(rows.sample(k, rng), dtype=np.float64)
-
-
-@compiled
-def spread_out(X, draws):  # type: ignore[no-untyped-def]
-    """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
-
-    `draws` are k uniform numbers in [0, 1). O(nkd).
-    """
-    n, d = X.shape
-    chosen = np.empty(len(draws), np.intp)
-    chosen[0] = int(draws[0] * n)
-    distances = np.full(n, np.inf)
-    for t in range(1, len(draws)):
-        new, total = chosen[t - 1], 0.0
-        for i in range(n):
-            distance = X.dtype.type(0)
-            for m in range(d):
-                difference = X[i, m] - X[new, m]
-                distance += difference * difference
-            distances[i] = min(distances[i], distance)
-            total += distances[i]
-        goal, i = draws[t] * total, 0
-        passed = distances[0]
-        while passed <= goal and i < n - 1:
-            i += 1
-            passed += distances[i]
-        chosen[t] = i
-    return chosen
+    return cast(rows.sample(k, rng), "float64")
 
 
 STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
@@ -121,11 +98,11 @@ def learn_points(
     """
     history = list(history)
     learned, change = None, np.inf
-    plain = C
+    plain = C = rows.bring(C)
     while True:
-        G = spanning_tree(C)
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
-        value = objective(log_likelihood, C, G, sigma=sigma, lambda1=lambda1)
+        tree = tree_edges(C)
+        value = objective(log_likelihood, C, tree, sigma=sigma, lambda1=lambda1)
         if not np.isfinite(value):
             raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
         if history:
@@ -136,32 +113,34 @@ def learn_points(
             if change < 0 and learned is not None:  # the gain is below rounding: the points before were as good
                 return replace(learned, converged=True, change=0.0)
         history.append(value)
-        learned = HighDensePoints(C, G, np.array(history), len(history) - 1, change <= tol, change)
+        learned = HighDensePoints(C, tree, np.array(history), len(history) - 1, change <= tol, change)
         if report is not None:
             report(learned)
         if learned.converged or learned.n_iter == max_iter:
             return learned
-        plain = maximisation(mass, ZtX, C, lambda1 * laplacian(G))
+        plain = maximisation(mass, ZtX, C, lambda1, tree)
         C = plain if relaxation == 1 else C + relaxation * (plain - C)
 
 
 def expectation_sums(X: Any, C: Matrix, sigma: float, n_nearest: int) -> tuple[Any, ...]:
     """The E-step on a block of rows, and what the M-step needs of it: Ξ's diagonal, ZᵀX, and the block's f(C)."""
     Z, log_likelihood = assign(X, C, sigma, n_nearest)
-    return Z.mass(), Z.transposed_product(X), log_likelihood
+    return *Z.point_sums(X), log_likelihood
 
 
-def maximisation(mass: Vector, ZtX: Matrix, C: Matrix, penalty: sp.csr_array | None = None) -> Matrix:
-    """The M-step, eq. C: (Ξ + λ1 L) C = ZᵀX, with rows for the paper's columns. O(kd)."""
+def maximisation(
+    mass: Vector, ZtX: Matrix, C: Matrix, lambda1: float = 0.0, tree: tuple[Any, Any] | None = None
+) -> Matrix:
+    """The M-step, eq. C: (Ξ + λ1 L) C = ZᵀX, with rows for the paper's columns, L the Laplacian of the tree. O(kd)."""
     mass, ZtX = mass + ANCHORING, ZtX + ANCHORING * C
-    if penalty is None:
+    if tree is None:
         return ZtX / mass[:, None]
-    return solve_tree(sp.diags_array(mass) + penalty, ZtX)
+    return operations(C).solve_tree(mass, lambda1, tree, ZtX)
 
 
-def objective(log_likelihood: float, C: Matrix, G: sp.csr_array, *, sigma: float, lambda1: float) -> float:
+def objective(log_likelihood: Any, C: Matrix, tree: tuple[Any, Any], *, sigma: float, lambda1: float) -> float:
     """What the M-step maximises: (σ/2) f(C) − (λ1/4) Σ Σ G ‖c − c'‖²."""
-    return sigma / 2 * log_likelihood - lambda1 / 4 * tree_cost(C, G)
+    return sigma / 2 * float(log_likelihood) - lambda1 / 4 * tree_cost(C, tree)
 
 
 def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:

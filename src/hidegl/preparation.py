@@ -8,7 +8,7 @@ Only distances matter afterwards, so the offset changes nothing but keeps float3
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from hidegl.rows.arrays import cast, contiguous, namespace, on_host, operations
+from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
 from hidegl.settings import check_count, check_name, is_auto
 
@@ -51,6 +53,12 @@ DENSE_COLUMNS = 2000
 
 LARGEST = 1e140
 """Beyond it, sums of squares overflow in float64."""
+
+LARGEST_HALF = 6e4
+"""Where half precision ends."""
+
+FEW_MOVED = 1e-3
+"""Half precision is used if rounding to it matters for no more than this part of the rows."""
 
 FLOAT32_RANGE = (1e-12, 1e12)
 """Columns whose spread is outside are computed in float64: squares of float32 overflow and vanish soon."""
@@ -89,57 +97,60 @@ class Preparation:
         return (points if self.scale is None else points * self.scale) + self.offset
 
 
-def prepare(block: Any, preparation: Preparation) -> NDArray[Any]:
+def prepare(block: Any, preparation: Preparation) -> Any:
     """The map on a block of rows: dense, in the working precision."""
-    dtype = np.dtype(preparation.dtype)
-    X = as_float(block, dtype)
+    dtype = operations(block).working_precision(block, preparation.dtype)
+    computed = "float32" if dtype == "float16" else dtype
+    X = as_float(block, computed)
+    xp = namespace(X)
     if preparation.preprocess == "unit":
         if preparation.basis is not None and not sp.issparse(X) and (lengths := safe_lengths(X)) is not None:
-            return (X @ preparation.basis.astype(X.dtype) / lengths - preparation.offset @ preparation.basis).astype(
-                dtype
-            )
+            basis = cast(preparation.basis, X.dtype)
+            return cast(X @ basis / lengths - preparation.offset @ preparation.basis, dtype)
         X = unit_rows(X)
-    X = project_sparse(X, preparation, dtype) if sp.issparse(X) else project(X, preparation, dtype)
+    X = project_sparse(X, preparation, computed) if sp.issparse(X) else project(X, preparation, computed)
     # A row this far away is as far from every point; beyond it, squares overflow.
-    limit = float(np.sqrt(np.finfo(dtype).max)) / 1e3
-    return np.ascontiguousarray(np.clip(X, -limit, limit), dtype=dtype)
+    limit = LARGEST_HALF if dtype == "float16" else float(xp.finfo(getattr(xp, dtype)).max ** 0.5) / 1e3
+    return contiguous(cast(xp.clip(X, -limit, limit), dtype))
 
 
-def project(X: NDArray[Any], preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
+def project(X: Any, preparation: Preparation, dtype: str) -> Any:
     """The offset is taken off before the precision is reduced, since it may be far larger than the differences."""
     if preparation.bounds is not None:
-        X = np.clip(X, *preparation.bounds.astype(X.dtype))
-    X = X - preparation.offset.astype(X.dtype)
+        X = namespace(X).clip(X, *cast(preparation.bounds, X.dtype))
+    X = X - cast(preparation.offset, X.dtype)
     if preparation.scale is not None:
-        X /= preparation.scale.astype(X.dtype)
-    return X if preparation.basis is None else X.astype(dtype, copy=False) @ preparation.basis.astype(dtype)
+        X /= cast(preparation.scale, X.dtype)
+    return X if preparation.basis is None else cast(X, dtype) @ cast(preparation.basis, dtype)
 
 
-def project_sparse(X: Any, preparation: Preparation, dtype: np.dtype[Any]) -> NDArray[Any]:
+def project_sparse(X: Any, preparation: Preparation, dtype: str) -> Any:
     """The same with the offset moved behind the product, so that a block with many columns stays sparse."""
     if preparation.basis is None or preparation.bounds is not None:
         return project(dense(X), preparation, dtype)
     basis = preparation.basis if preparation.scale is None else preparation.basis / preparation.scale[:, None]
-    return X @ basis.astype(X.dtype) - (preparation.offset @ basis).astype(X.dtype)
+    return X @ cast(basis, X.dtype) - cast(preparation.offset @ basis, X.dtype)
 
 
-def as_float(block: Any, dtype: np.dtype[Any]) -> Any:
+def as_float(block: Any, dtype: str) -> Any:
     """Wide enough for the block's own numbers and for the working precision."""
-    return block.astype(np.result_type(block.dtype, dtype), copy=False)
+    xp = namespace(block)
+    return cast(block, xp.result_type(block.dtype, getattr(xp, dtype)))
 
 
-def dense(X: Any) -> NDArray[Any]:
+def dense(X: Any) -> Any:
     return X.toarray() if hasattr(X, "toarray") else X
 
 
-def safe_lengths(X: NDArray[Any]) -> NDArray[Any] | None:
+def safe_lengths(X: Any) -> Any:
     """The lengths of the rows (b, 1), 1 for rows of zeros; None if their squares overflow or vanish."""
-    squares = np.einsum("ij,ij->i", X, X)[:, None]
-    limits = np.finfo(X.dtype)
-    if not squares.max() < limits.max or np.any((squares < limits.tiny / limits.eps) & (squares > 0)):
+    xp = namespace(X)
+    squares = xp.einsum("ij,ij->i", X, X)[:, None]
+    limits = xp.finfo(X.dtype)
+    if not squares.max() < limits.max or xp.any((squares < limits.tiny / limits.eps) & (squares > 0)):
         return None
     zero = squares == 0
-    return None if np.any(X[zero[:, 0]]) else np.sqrt(np.where(zero, 1, squares))
+    return None if xp.any(X[zero[:, 0]] != 0) else xp.sqrt(xp.where(zero, 1.0, squares))
 
 
 def unit_rows(X: Any) -> Any:
@@ -148,10 +159,11 @@ def unit_rows(X: Any) -> Any:
         return normalize(normalize(X, norm="max"))
     if (lengths := safe_lengths(X)) is not None:
         return X / lengths
-    peaks = np.abs(X).max(axis=1, keepdims=True)
-    X = X / np.where(peaks > 0, peaks, 1)
-    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
-    return X / np.where(lengths > 0, lengths, 1)
+    xp = namespace(X)
+    peaks = xp.max(xp.abs(X), axis=1, keepdims=True)
+    X = X / xp.where(peaks > 0, peaks, 1.0)
+    lengths = xp.sqrt(xp.einsum("ij,ij->i", X, X))[:, None]
+    return X / xp.where(lengths > 0, lengths, 1.0)
 
 
 def check_preparation(preprocess: Any, n_components: Any) -> None:
@@ -165,7 +177,8 @@ def learn_preparation(
 ) -> Preparation:
     """Learn the map from a sample of rows. What "auto" means is decided here."""
     drawn = rows.sample(SAMPLE_ROWS, rng)
-    sample = as_float(drawn, np.dtype(np.float64))
+    sample = as_float(drawn, "float64")
+    xp = namespace(sample)
     if sample.shape[1] <= DENSE_COLUMNS:
         sample = dense(sample)
     largest = abs(sample).max()
@@ -179,22 +192,35 @@ def learn_preparation(
     bounds = scale = None
     if preprocess == "standardize":
         bounds = column_bounds(sample)
-        sample = sample if bounds is None else np.clip(sample, *bounds)
+        sample = sample if bounds is None else xp.clip(sample, *bounds)
     offset, spread = column_statistics(sample)
     spread[spread == 0] = 1
     if preprocess == "standardize":
-        scale, spread = spread, np.ones_like(spread)
-        sample = sample @ sp.diags_array(1 / scale)
-    small = drawn.dtype == np.float64 and rows.n_rows * len(offset) <= FLOAT64_NUMBERS
+        scale, spread = spread, xp.ones_like(spread)
+        sample = divided(sample, scale)
+    small = drawn.dtype == xp.float64 and rows.n_rows * len(offset) <= FLOAT64_NUMBERS
     unsafe = spread.min() <= FLOAT32_RANGE[0] or spread.max() >= FLOAT32_RANGE[1]
-    return Preparation(
-        preprocess,
-        dtype="float64" if small or unsafe else "float32",
-        offset=offset,
-        bounds=bounds,
-        scale=scale,
-        basis=principal_components(sample, n_components, share, int(rng.integers(2**31))),
-    )
+    basis = principal_components(sample, n_components, share, int(rng.integers(2**31)))
+    parts = on_host((offset, bounds, scale, basis))
+    if small or unsafe:
+        return Preparation(preprocess, "float64", *parts)
+    preparation = Preparation(preprocess, "float32", *parts)
+    if rows.precision == "float16" and half_is_enough(prepare(drawn, rows.bring(preparation))):
+        return replace(preparation, dtype="float16")
+    return preparation
+
+
+def divided(sample: Any, scale: Any) -> Any:
+    """Each column by a number of its own."""
+    return sample @ sp.diags_array(1 / scale) if hasattr(sample, "toarray") else sample / scale
+
+
+def half_is_enough(X: Any) -> bool:
+    """Whether rounding to half precision moves hardly a row by a hundredth of its distance to the nearest of others."""
+    rounded = cast(cast(X, "float16"), "float32")
+    moved = namespace(X).sum((X - rounded) ** 2, axis=1)[::2]
+    _, distances = nearest(X[::2], X[1::2], 1)
+    return len(X) > 1 and float(cast(moved > 1e-4 * distances[:, 0], "float64").mean()) <= FEW_MOVED
 
 
 def automatic_preprocess(sample: Any) -> str | None:
@@ -204,34 +230,36 @@ def automatic_preprocess(sample: Any) -> str | None:
     d = sample.shape[1]
     if d <= FEW_COLUMNS:
         return "standardize"
-    _, spread = column_statistics(sample)
+    spread = on_host(column_statistics(sample)[1])
     varying = spread[spread > 0]
     if len(varying) and varying.max() > OUTWEIGHS * np.median(varying):
         return "standardize"
     return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
 
 
-def column_bounds(sample: Any) -> NDArray[np.float64] | None:
+def column_bounds(sample: Any) -> Any:
     """How far a value of each column may go (2, d): an outlier would make the spread its own, and drag the tree along.
 
     Ten times as far from the median as 95 % of the values are; everywhere, for a column that hardly ever changes.
     """
     if sp.issparse(sample):
         return None
-    middle = np.median(sample, axis=0)
-    reach = 10 * np.quantile(np.abs(sample - middle), 0.95, axis=0)
-    reach[reach == 0] = np.inf
-    return np.array([middle - reach, middle + reach])
+    xp, quantile = namespace(sample), operations(sample).quantile
+    middle = quantile(sample, 0.5)
+    reach = 10 * quantile(xp.abs(sample - middle), 0.95)
+    reach[reach == 0] = xp.inf
+    return xp.stack([middle - reach, middle + reach])
 
 
-def column_statistics(sample: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def column_statistics(sample: Any) -> tuple[Any, Any]:
     """The mean and the standard deviation of each column; 0 for the latter where it is constant up to rounding."""
+    xp = namespace(sample)
     if sp.issparse(sample):
         mean, variance = mean_variance_axis(sample, axis=0)
         spread = np.sqrt(variance)
     else:
-        mean, spread = sample.mean(axis=0), sample.std(axis=0)
-    return mean, np.where(spread > 1e-10 * np.abs(mean), spread, 0.0)
+        mean, spread = xp.mean(sample, axis=0), xp.std(sample, axis=0)
+    return mean, xp.where(spread > 1e-10 * xp.abs(mean), spread, 0.0)
 
 
 def principal_components(
@@ -245,13 +273,13 @@ def principal_components(
         return None
     if sp.issparse(sample) or d > DENSE_COLUMNS:
         with np.errstate(invalid="ignore"):  # all rows equal: no variance to explain
-            pca = PCA(most, random_state=seed).fit(sample)
+            pca = PCA(most, random_state=seed).fit(on_host(sample))
         basis, explained = pca.components_.T, np.nan_to_num(pca.explained_variance_ratio_)
     else:
         centred = sample - sample.mean(axis=0)
         covariance = centred.T @ centred
-        values, vectors = np.linalg.eigh(covariance)  # all of them: faster than LAPACK's search for some
-        basis, explained = vectors[:, : -most - 1 : -1], values[: -most - 1 : -1] / (np.trace(covariance) or 1)
+        values, vectors = on_host(tuple(namespace(sample).linalg.eigh(covariance)))  # faster than a search for some
+        basis, explained = vectors[:, : -most - 1 : -1], values[: -most - 1 : -1] / (values.sum() or 1)
     if n_components == "auto":
         basis = basis[:, : 1 + np.searchsorted(np.cumsum(explained), share)]
     return np.ascontiguousarray(basis, dtype=np.float64)

@@ -12,6 +12,7 @@ import numpy as np
 
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
+from hidegl.rows.arrays import namespace
 
 PRIORS = ("balanced", "labels")
 
@@ -84,9 +85,10 @@ def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:
 
 def distributions(F: Matrix, scales: Vector) -> Matrix:
     """F with scaled columns as probabilities: rows sum to one, and are uniform where no label reaches."""
+    xp = namespace(F)
     scaled = F * scales
-    scaled -= np.where(scaled.max(axis=1) > 0, 0, scaled.min(axis=1))[:, None]  # least squares may go below zero
-    scaled = np.maximum(scaled, 0)
-    totals = scaled.sum(axis=1, keepdims=True)
-    uniform = np.full_like(scaled, 1 / scaled.shape[1])
-    return np.divide(scaled, totals, out=uniform, where=totals > 0)
+    highest, lowest = xp.max(scaled, axis=1, keepdims=True), xp.min(scaled, axis=1, keepdims=True)
+    scaled = xp.clip(scaled - xp.where(highest > 0, 0.0, lowest), 0.0, None)  # least squares may go below zero
+    totals = xp.sum(scaled, axis=1, keepdims=True)
+    reached = totals > 0
+    return xp.where(reached, scaled / xp.where(reached, totals, 1.0), 1 / scaled.shape[1])

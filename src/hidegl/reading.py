@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from hidegl.rows.arrays import library
 from hidegl.rows.base import Rows
 from hidegl.rows.files import ArrayFile, Dataset, ParquetFiles
 from hidegl.rows.local import LocalRows
+from hidegl.settings import is_auto
+
+MANY_NUMBERS = 5_000_000
+"""device="auto": fewer numbers than these are labelled here before a GPU has started."""
 
 
 def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None) -> Rows:
@@ -45,14 +52,17 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None) ->
         raise ImportError("Parquet files need pyarrow: pip install 'hidegl[files]'") from error
 
 
-def rows_of(estimator: Any, X: Any, *, reset: bool) -> Rows:
+def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows:
     """Where the rows of X live, with its columns checked against the estimator's."""
     if isinstance(X, str | os.PathLike):
         X = read_rows(X)
     elif (isinstance(X, np.memmap) and ArrayFile.can_read(X)) or Dataset.can_read(X):
         X = checked_file(X)
+    elif library(X) == "torch":
+        X = tensor_rows(X, device)
     if not isinstance(X, Rows):
-        return LocalRows(read_numbers(estimator, X, reset=reset))
+        return placed(LocalRows(read_numbers(estimator, X, reset=reset)), device)
+    X = placed(X, device)
     n_features, names = X.take(np.arange(1)).shape[1], getattr(X, "names", None)
     if reset:
         estimator.n_features_in_ = n_features
@@ -67,6 +77,25 @@ def rows_of(estimator: Any, X: Any, *, reset: bool) -> Rows:
             f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])"
         )
     return X
+
+
+def tensor_rows(X: Any, device: Any) -> Rows:
+    """Rows of a tensor, where it is unless a device is named."""
+    from hidegl.rows.tensors import rows_of_tensor
+
+    return rows_of_tensor(X, X.device if is_auto(device) else torch_device(device))
+
+
+def placed(rows: Rows, device: Any) -> Rows:
+    """Rows of this host where `device` wants them: here, or on a GPU; "auto": there, if there is one and they are many.
+
+    Rows that are elsewhere already stay there.
+    """
+    if not isinstance(rows, LocalRows) or device is None or str(device) == "cpu":
+        return rows
+    if is_auto(device) and not (rows.n_numbers > MANY_NUMBERS and rows.is_dense and gpu_is_there()):
+        return rows
+    return rows.on_device(torch_device("cuda" if is_auto(device) else device))
 
 
 def checked_file(thing: Any) -> Rows:
@@ -112,3 +141,30 @@ def is_numeric(column: Any) -> bool:
         except (TypeError, ValueError):
             return False
     return values.dtype.kind in "biuf"
+
+
+def check_device(device: Any) -> None:
+    """An error for what is no name of a device; that it is there is checked when rows are sent to it."""
+    name = str(device)
+    if not (name in ("auto", "cpu", "cuda") or (name.startswith("cuda:") and name[5:].isdigit())):
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:1' and so on, got {device!r}")
+
+
+def torch_device(name: Any) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"device={name!r} needs torch: pip install 'hidegl[gpu]'") from error
+    device = torch.device(name)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device must be 'cpu' or 'auto' on this machine, got {str(name)!r}: torch finds no GPU here")
+    return device
+
+
+def gpu_is_there() -> bool:
+    """Without torch's seconds of import where there is no driver."""
+    if find_spec("torch") is None or not (Path("/proc/driver/nvidia").exists() or sys.platform == "win32"):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())

@@ -12,9 +12,10 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from hidegl.linalg import Matrix
+from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
-from hidegl.tree import adjacency, edges, spanning_tree
+from hidegl.tree import adjacency, tree_edges
 
 MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
 """n_points="auto": so many points, but at least so many rows for each."""
@@ -94,7 +95,7 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
     share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
     """
     C = in_different_places(C)
-    _, distances = nearest(rows.sample(SIGMA_ROWS, rng), C, min(SIGMA_POINTS, len(C)))
+    distances = on_host(nearest(rows.sample(SIGMA_ROWS, rng), rows.bring(C), min(SIGMA_POINTS, len(C)))[1])
     gaps = distances - distances.min(axis=1, keepdims=True)
     if not gaps.any():  # one place, or all equally far: every σ gives the same answer
         return 1.0
@@ -113,8 +114,9 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
 
 def in_different_places(C: Matrix) -> Matrix:
     """The points, one for each place up to rounding: those in one place are joined in the tree by edges of length 0."""
-    heads, tails = edges(spanning_tree(C))
-    lengths = np.einsum("ij,ij->i", C, C)
-    same = np.sum((C[heads] - C[tails]) ** 2, axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])
+    heads, tails = tree_edges(C)
+    lengths = (C * C).sum(axis=1)
+    same = ((C[heads] - C[tails]) ** 2).sum(axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])
+    heads, tails, same = on_host((heads, tails, same))
     _, place = connected_components(adjacency(heads[same], tails[same], len(C)), directed=False)
     return C[np.unique(place, return_index=True)[1]]

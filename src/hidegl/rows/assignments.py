@@ -15,18 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hidegl.rows import kernels
-
-PRODUCT_NUMBERS = 250_000
-"""How many entries of X Cᵀ are computed at a time: few enough to stay in the cache until they are read."""
+from hidegl.rows.arrays import namespace, on_host, operations
 
 
 @dataclass(frozen=True)
 class Assignments:
-    """A block of b rows of Z: the numbers of the s points of each row (b, s), and their weights (b, s)."""
+    """A block of b rows of Z: the numbers of the s points of each row (b, s), and their weights (b, s).
 
-    columns: NDArray[np.int32]
-    weights: NDArray[np.floating]
+    Both are arrays of one library, numpy or torch, and so is what the methods take and give.
+    """
+
+    columns: Any
+    weights: Any
     n_points: int
 
     def checked(self) -> Self:
@@ -48,29 +48,32 @@ class Assignments:
     def nbytes(self) -> int:
         return self.columns.nbytes + self.weights.nbytes
 
-    def mass(self, row_weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def mass(self, row_weights: Any = None) -> Any:
         """Zᵀ row_weights (k,), with ones for None: the diagonal of Ξ."""
-        weights = self.weights if row_weights is None else self.weights * row_weights[:, None]
-        total: NDArray[Any] = np.bincount(self.columns.ravel(), weights.ravel(), minlength=self.n_points)
-        return total
+        return operations(self.columns).mass(self.columns, self.weights, row_weights, self.n_points)
 
-    def transposed_product(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def transposed_product(self, X: Any) -> Any:
         """ZᵀX (k, d)."""
-        return kernels.transposed_product(self.columns, self.weights, X, self.n_points).astype(np.float64, copy=False)
+        return operations(self.columns).transposed_product(self.columns, self.weights, X, self.n_points)
 
-    def gram(self, row_weights: NDArray[np.float64]) -> Gram:
-        """Zᵀ diag(row_weights) Z (k, k)."""
+    def point_sums(self, X: Any) -> tuple[Any, Any]:
+        """Zᵀ1 and ZᵀX, what the M-step needs."""
+        return operations(self.columns).point_sums(self.columns, self.weights, X, self.n_points)
+
+    def gram(self, row_weights: Any = None) -> Gram:
+        """Zᵀ diag(row_weights) Z (k, k), with ones for None."""
         return Gram(self.n_points, [(self.columns, self.weights, row_weights)])
 
-    def product(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(self, A: Any) -> Any:
         """Z A (b, c), or (b,) for a vector."""
+        product = operations(self.columns).product
         if A.ndim == 1:
-            return kernels.product(self.columns, self.weights, A[:, None])[:, 0]
-        return kernels.product(self.columns, self.weights, np.ascontiguousarray(A))
+            return product(self.columns, self.weights, A[:, None])[:, 0]
+        return product(self.columns, self.weights, A)
 
     @property
     def dense(self) -> NDArray[np.float64]:
-        """(b, k): for a few rows."""
+        """(b, k): for a few rows on this host."""
         Z = np.zeros(self.shape)
         np.add.at(Z, (np.arange(len(Z))[:, None], self.columns), self.weights)
         return Z
@@ -84,13 +87,17 @@ class Assignments:
         Z.sort_indices()
         return Z
 
-    def __getitem__(self, rows: slice | NDArray[np.intp]) -> Self:
+    def on_host(self) -> Self:
+        return type(self)(on_host(self.columns), on_host(self.weights), self.n_points)
+
+    def __getitem__(self, rows: Any) -> Self:
         return type(self)(self.columns[rows], self.weights[rows], self.n_points)
 
     @classmethod
     def concatenate(cls, blocks: Sequence[Self]) -> Self:
-        columns = np.concatenate([block.columns for block in blocks])
-        weights = np.concatenate([block.weights for block in blocks])
+        concatenate = namespace(blocks[0].columns).concat
+        columns = concatenate([block.columns for block in blocks])
+        weights = concatenate([block.weights for block in blocks])
         return cls(columns, weights, blocks[0].n_points)
 
 
@@ -100,7 +107,7 @@ class Gram:
 
     n_points: int
     waiting: list[tuple[Any, ...]]
-    total: NDArray[np.float64] | None = None
+    total: Any = None
 
     def __iadd__(self, other: Self) -> Self:
         self.waiting += other.waiting
@@ -109,44 +116,31 @@ class Gram:
             total += other.total
         return self
 
-    def matrix(self) -> NDArray[np.float64]:
-        if self.total is None:
-            self.total = np.zeros((self.n_points, self.n_points))
+    def matrix(self) -> Any:
         while self.waiting:
-            kernels.add_gram(self.total, *self.waiting.pop())
+            columns, weights, row_weights = self.waiting.pop()
+            if self.total is None:
+                self.total = operations(columns).gram_total(columns, self.n_points)
+            operations(columns).add_gram(self.total, columns, weights, row_weights)
         return self.total
 
+    def on_host(self) -> NDArray[np.float64]:
+        return on_host(self.matrix())
 
-def nearest_points(X: NDArray[Any], C: NDArray[Any], s: int) -> NDArray[np.int32]:
-    """The numbers of the s nearest points of each row (b, s): one product X Cᵀ, a part at a time, and O(bk)."""
-    k = len(C)
-    if s >= k:
-        return np.tile(np.arange(k, dtype=np.int32), (len(X), 1))
-    half_norms = np.einsum("kd,kd->k", C, C) / 2
-    columns = np.empty((len(X), s), dtype=np.int32)
-    rows = max(1, PRODUCT_NUMBERS // k)
-    for start in range(0, len(X), rows):
-        part = slice(start, start + rows)
-        columns[part] = kernels.nearest_columns(X[part] @ C.T, half_norms, s)
-    return columns
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels between processes is the sum, not the rows of Z."""
+        return {"n_points": self.n_points, "waiting": [], "total": self.on_host()}
 
 
-def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The s nearest points of each row and the squared distances to them.
-
-    The product only chooses the points. The distances come from the differences, so that they are as good for rows
-    far from the origin, and do not depend on how the product was cut into parts.
-    """
-    C = np.ascontiguousarray(C, dtype=X.dtype)
-    columns = nearest_points(X, C, s)
-    return columns, kernels.squared_distances(X, C, columns)
+def nearest(X: Any, C: Any, s: int) -> tuple[Any, Any]:
+    """The s nearest points of each row of a block and the squared distances to them (b, s)."""
+    return operations(X).nearest(X, C, s)
 
 
-def assign(X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int) -> tuple[Assignments, float]:
+def assign(X: Any, C: Any, sigma: float, s: int) -> tuple[Assignments, Any]:
     """The E-step on a block (Algorithm 1, line 6): Z_is ∝ exp(−‖x_i−c_s‖²/σ) over the s nearest points of each row.
 
     Also returned: Σ_i log Σ_s exp(−‖x_i−c_s‖²/σ), the block's part of f(C).
     """
-    columns, distances = nearest(X, C, s)
-    weights, log_likelihood = kernels.soften(distances, sigma)
-    return Assignments(columns, weights.astype(X.dtype, copy=False), len(C)), log_likelihood
+    columns, weights, log_likelihood = operations(X).soft_nearest(X, C, sigma, s)
+    return Assignments(columns, weights, len(C)), log_likelihood

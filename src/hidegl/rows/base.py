@@ -1,9 +1,12 @@
 """Where the n rows live: one small interface, so that the mathematics above it is written once.
 
 Everything of size n is touched in two ways only: a row-wise `map`, whose result stays where the rows are, and a `sum`
-over blocks of rows, which brings back something small (k×d, k×k, k×c). What a block is (an array in memory, a slice
+over blocks of rows, which gives something small (k×d, k×k, k×c). What a block is (an array in memory, a slice
 of a file, a tensor on a GPU, a chunk on a worker) is the engine's matter. Functions given to `map` and `sum` are pure
 and top-level, so that they travel; they see one block and never its number, so the cut into blocks cannot matter.
+
+What is small lives beside the rows: `bring` takes it there, `sum` and `sample` leave it there, and functions on it go
+by the library of its arrays (`hidegl.rows.arrays`). `on_host` takes it from there to numpy.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hidegl.rows.arrays import namespace
 
 Block = Any
 """A few rows in an engine's own form: an array, a sparse matrix, or an object with `__getitem__` and `concatenate`."""
@@ -32,13 +37,16 @@ class Rows(ABC):
     is_kept: bool
     """Whether the rows are computed already, so that a pass over them is cheap."""
 
+    precision: str = "float32"
+    """The narrowest numbers that a block is worth being computed in."""
+
     @abstractmethod
     def map(self, function: Callable[..., Block], *args: Any) -> Self:
         """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
 
     @abstractmethod
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
-        """Σ over blocks of `function(block, *args)`, added in the order of the blocks: one pass."""
+        """Σ over blocks of `function(block, *args)`, added in the order of the blocks, beside the rows: one pass."""
 
     @abstractmethod
     def persist(self) -> Self:
@@ -53,8 +61,12 @@ class Rows(ABC):
         """A few rows, in the order of `indices`, as one block on this host."""
 
     def sample(self, size: int, rng: np.random.Generator) -> Block:
-        """Rows drawn without replacement, as one block on this host; all of them when there are no more than `size`."""
+        """Rows drawn without replacement, as one block beside them; all of them when there are no more than `size`."""
         return self.take(sample_indices(self.n_rows, size, rng))
+
+    def bring(self, small: Any) -> Any:
+        """An array of this host, or a dataclass of some, beside the rows."""
+        return small
 
     @abstractmethod
     def blocks(self) -> Generator[Block]:
@@ -63,6 +75,10 @@ class Rows(ABC):
     def collect(self) -> Block:
         """All rows as one block on this host."""
         return concatenate(self.blocks(), self.n_rows)
+
+    def answer(self) -> Any:
+        """All rows in the form in which the user gave rows: an array here, a tensor, a lazy array of a cluster."""
+        return self.collect()
 
 
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -73,9 +89,9 @@ def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.in
 def concatenate(blocks: Generator[Block], n_rows: int) -> Block:
     with closing(blocks):  # an error must not leave threads behind
         first = next(blocks)
-        if not isinstance(first, np.ndarray):
+        if hasattr(first, "concatenate"):
             return type(first).concatenate([first, *blocks])
-        whole = np.empty((n_rows, *first.shape[1:]), first.dtype)
+        whole = namespace(first).empty((n_rows, *first.shape[1:]), dtype=first.dtype, device=first.device)
         start = 0
         for block in chain([first], blocks):
             whole[start : start + len(block)] = block

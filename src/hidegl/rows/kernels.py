@@ -116,3 +116,57 @@ def product(columns, weights, A):
             for m in range(c):
                 out[i, m] += w * A[columns[i, t], m]
     return out
+
+
+@compiled
+def spread_out(X, draws):
+    """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
+
+    `draws` are k uniform numbers in [0, 1). O(nkd).
+    """
+    n, d = X.shape
+    chosen = np.empty(len(draws), np.intp)
+    chosen[0] = int(draws[0] * n)
+    distances = np.full(n, np.inf)
+    for t in range(1, len(draws)):
+        new, total = chosen[t - 1], 0.0
+        for i in range(n):
+            distance = X.dtype.type(0)
+            for m in range(d):
+                difference = X[i, m] - X[new, m]
+                distance += difference * difference
+            distances[i] = min(distances[i], distance)
+            total += distances[i]
+        goal, i = draws[t] * total, 0
+        passed = distances[0]
+        while passed <= goal and i < n - 1:
+            i += 1
+            passed += distances[i]
+        chosen[t] = i
+    return chosen
+
+
+@compiled
+def prim(C):
+    """The point through which each point joined the tree that grows from point 0."""
+    k, d = C.shape
+    parent = np.zeros(k, np.intp)
+    outside = np.arange(1, k)
+    reach = np.full(k - 1, np.inf)
+    new = 0
+    for left in range(k - 1, 0, -1):
+        nearest = 0
+        for q in range(left):
+            distance = 0.0
+            for m in range(d):
+                difference = C[outside[q], m] - C[new, m]
+                distance += difference * difference
+            if distance < reach[q]:
+                reach[q] = distance
+                parent[outside[q]] = new
+            if reach[q] < reach[nearest]:
+                nearest = q
+        new = outside[nearest]
+        outside[nearest] = outside[left - 1]
+        reach[nearest] = reach[left - 1]
+    return parent

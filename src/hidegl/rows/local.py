@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -89,6 +90,24 @@ class LocalRows(Rows):
     def on_disk(self) -> bool:
         return getattr(self._source, "on_disk", False)
 
+    @property
+    def is_dense(self) -> bool:
+        return not sp.issparse(self._source)
+
+    @property
+    def n_numbers(self) -> int:
+        return int(np.prod(self._source.shape))
+
+    def on_device(self, device: Any) -> Rows:
+        """The same rows, in blocks of tensors on a device."""
+        from hidegl.rows.tensors import TensorRows, fitting
+
+        if not self.is_dense:
+            raise ValueError(f"device must be 'cpu' for sparse X, got '{device}': make X dense, or leave device out")
+        if self._maps:
+            return TensorRows(MappedSource(self), device)
+        return TensorRows(fitting(self._source, device), device)
+
     def _block(self, start: int) -> Block:
         return self._mapped(self._source[start : start + self._block_rows])
 
@@ -96,6 +115,19 @@ class LocalRows(Rows):
         for function in self._maps:
             block = function(block)
         return block
+
+
+class MappedSource:
+    """A source with the maps of its rows applied, so that a slice of it is what other rows would read."""
+
+    on_disk = True
+
+    def __init__(self, rows: LocalRows) -> None:
+        self._rows = rows
+        self.shape, self.names = rows._source.shape, rows.names
+
+    def __getitem__(self, index: Any) -> Block:
+        return self._rows._mapped(self._rows._source[index])
 
 
 def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:

@@ -1,0 +1,70 @@
+"""Which library an array belongs to: the one place that tells numpy's arrays from torch's tensors.
+
+`operations(array)` is the module that does to it what no array library has a word for; `namespace(array)` has the words
+that all of them share (the array API standard). A library that is absent costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+OPERATIONS = {"torch": "hidegl.rows.on_torch"}
+NAMESPACES = {"torch": "array_api_compat.torch"}
+
+
+def library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def operations(array: Any) -> ModuleType:
+    return import_module(OPERATIONS.get(library(array), "hidegl.rows.on_numpy"))
+
+
+def namespace(array: Any) -> Any:
+    return import_module(NAMESPACES.get(library(array), "numpy"))
+
+
+def cast(array: Any, dtype: Any) -> Any:
+    """In another precision, named ("float32") or of the array's own library; the same array if it has that already."""
+    if library(array) == "torch":
+        return array.to(getattr(import_module("torch"), dtype) if isinstance(dtype, str) else dtype)
+    return array.astype(dtype, copy=False)
+
+
+def contiguous(array: Any) -> Any:
+    """Row after row in memory."""
+    return array.contiguous() if library(array) == "torch" else np.ascontiguousarray(array)
+
+
+def on_host(value: Any) -> Any:
+    """As numpy; each of a tuple, and what knows by itself how it gets here."""
+    if isinstance(value, tuple):
+        return tuple(map(on_host, value))
+    if hasattr(value, "on_host"):
+        return value.on_host()
+    return value.numpy(force=True) if library(value) == "torch" else value
+
+
+def to_device(value: Any, device: Any) -> Any:
+    """Arrays as tensors on a device, those inside of a tuple or a dataclass too; everything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(to_device(part, device) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: to_device(getattr(value, field.name), device) for field in fields(value)})
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return as_tensor(value, device)
+    return value.to(device) if library(value) == "torch" and hasattr(value, "device") else value
+
+
+def as_tensor(array: np.ndarray[Any, Any], device: Any) -> Any:
+    """A tensor of the array's numbers, in the next wider type where torch has not its own."""
+    torch = import_module("torch")
+    wider = {"uint16": np.int32, "uint32": np.int64, "uint64": np.float64, "float128": np.float64}
+    native = array.dtype.newbyteorder("=")
+    array = np.ascontiguousarray(array, dtype=wider.get(native.name, native))
+    return torch.from_numpy(array if array.flags.writeable else array.copy()).to(device)

@@ -1,0 +1,201 @@
+"""What is done to blocks of torch tensors: the operations of `hidegl.rows.on_numpy` on a CPU or a GPU.
+
+On a GPU the loops over rows are kernels of their own (`hidegl.rows.fused`); elsewhere, and for float64, plain torch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+from hidegl.rows import on_numpy
+from hidegl.rows.arrays import on_host
+
+PRODUCT_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
+"""How many entries of X Cᵀ, or of the differences of rows and points, are computed at a time."""
+
+FUSED_NEAREST = 8
+"""The most points a row that the kernel keeps in registers."""
+
+FUSED_TREE, FUSED_SEEDS = 2**14, 2**14
+"""The most points of a tree, and the most rows of a seeding, that fit into one program."""
+
+
+@cache
+def has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+def is_fused(X: torch.Tensor) -> bool:
+    return X.is_cuda and X.dtype != torch.float64 and has_triton()
+
+
+def working_precision(block: torch.Tensor, dtype: str) -> str:
+    """That of a preparation, as far as it is any good here: processors have no half precision."""
+    return dtype if block.is_cuda else on_numpy.working_precision(block, dtype)
+
+
+def parts(n: int, numbers_a_row: int, device: torch.device) -> list[slice]:
+    rows = max(1, PRODUCT_NUMBERS[device.type] // max(numbers_a_row, 1))
+    return [slice(start, start + rows) for start in range(0, n, rows)]
+
+
+def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
+    """The numbers of the s nearest points of each row (b, s). One product X Cᵀ.
+
+    Its precision is that of X: half-precision rows are multiplied as they are, and float32 is split in three.
+    """
+    k = len(C)
+    if s >= k:
+        return torch.arange(k, dtype=torch.int32, device=X.device).expand(len(X), k).contiguous()
+    if is_fused(X) and s <= FUSED_NEAREST:
+        from hidegl.rows import fused
+
+        return fused.nearest_columns(X, C.to(X.dtype).contiguous(), s)
+    wide = X.dtype if X.element_size() >= 4 else torch.float32
+    C = C.to(wide)
+    half_norms = (C * C).sum(dim=1) / 2
+    columns = torch.empty((len(X), s), dtype=torch.int32, device=X.device)
+    for part in parts(len(X), k, X.device):
+        values = torch.addmm(half_norms, X[part].to(wide), C.T, alpha=-1)
+        columns[part] = values.topk(s, dim=1, largest=False, sorted=False).indices.to(torch.int32)
+    return columns
+
+
+def nearest(X: torch.Tensor, C: torch.Tensor, s: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The s nearest points of each row and the squared distances to them, from the differences."""
+    columns = nearest_points(X, C, s)
+    wide = X.dtype if X.element_size() >= 4 else torch.float32
+    C = C.to(wide)
+    distances = torch.empty(columns.shape, dtype=torch.float64, device=X.device)
+    for part in parts(len(X), s * X.shape[1], X.device):
+        difference = X[part].to(wide)[:, None, :] - C[columns[part]]
+        distances[part] = (difference * difference).sum(dim=2).double()
+    return columns, distances
+
+
+def soft_nearest(
+    X: torch.Tensor, C: torch.Tensor, sigma: float, s: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The s nearest points of each row, the softmax of −distance/σ over them, and Σ_i log Σ_s exp(−distance/σ)."""
+    if is_fused(X):
+        from hidegl.rows import fused
+
+        columns = nearest_points(X, C, s)
+        return columns, *fused.softened(X, C.float().contiguous(), columns, sigma)
+    columns, distances = nearest(X, C, s)
+    shortest = distances.min(dim=1, keepdim=True).values
+    weights = torch.exp((shortest - distances) / sigma)
+    totals = weights.sum(dim=1, keepdim=True)
+    log_likelihood = (torch.log(totals) - shortest / sigma).sum()
+    return columns, (weights / totals).to(X.dtype if X.element_size() >= 4 else torch.float32), log_likelihood
+
+
+def mass(columns: torch.Tensor, weights: torch.Tensor, row_weights: Any, k: int) -> torch.Tensor:
+    """Zᵀ row_weights (k,), with ones for None."""
+    weights = weights.double() if row_weights is None else weights * row_weights[:, None]
+    total = torch.zeros(k, dtype=torch.float64, device=columns.device)
+    return total.index_add_(0, columns.flatten(), weights.flatten())
+
+
+def transposed_product(columns: torch.Tensor, weights: torch.Tensor, X: torch.Tensor, k: int) -> torch.Tensor:
+    """ZᵀX (k, d)."""
+    total = torch.zeros((k, X.shape[1]), dtype=torch.float64, device=columns.device)
+    for part in parts(len(X), X.shape[1], X.device):
+        for t in range(columns.shape[1]):
+            total.index_add_(0, columns[part, t], weights[part, t, None] * X[part].double())
+    return total
+
+
+def point_sums(
+    columns: torch.Tensor, weights: torch.Tensor, X: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Zᵀ1 and ZᵀX."""
+    if is_fused(X):
+        from hidegl.rows import fused
+
+        return fused.point_sums(columns, weights, X, k)
+    return mass(columns, weights, None, k), transposed_product(columns, weights, X, k)
+
+
+def product(columns: torch.Tensor, weights: torch.Tensor, A: torch.Tensor) -> torch.Tensor:
+    """ZA (b, c)."""
+    return torch.nn.functional.embedding_bag(columns, A, mode="sum", per_sample_weights=weights.to(A.dtype))
+
+
+def gram_total(columns: torch.Tensor, k: int) -> torch.Tensor:
+    return torch.zeros((k, k), dtype=torch.float64, device=columns.device)
+
+
+def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, row_weights: Any) -> None:
+    """total += Zᵀ diag(row_weights) Z (k, k), with ones for None."""
+    k, s = len(total), columns.shape[1]
+    for part in parts(len(columns), 2 * s * s, columns.device):
+        places, right = columns[part].long(), weights[part].double()
+        left = right if row_weights is None else right * row_weights[part, None]
+        pairs = (places[:, :, None] * k + places[:, None, :]).flatten()
+        total.view(-1).index_add_(0, pairs, (left[:, :, None] * right[:, None, :]).flatten())
+
+
+def spread_out(X: torch.Tensor, draws: Any) -> torch.Tensor:
+    """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
+    draws = torch.as_tensor(draws, device=X.device)
+    if is_fused(X) and len(X) <= FUSED_SEEDS:
+        from hidegl.rows import fused
+
+        return fused.spread_out(squared_distances(X.float()), draws)
+    X = X.float() if X.element_size() < 4 else X
+    chosen = torch.empty(len(draws), dtype=torch.int64, device=X.device)
+    chosen[0] = (draws[0] * len(X)).long()
+    closest = torch.full((len(X),), torch.inf, dtype=torch.float64, device=X.device)
+    for t in range(1, len(draws)):
+        closest = torch.minimum(closest, ((X - X[chosen[t - 1]]) ** 2).sum(dim=1))
+        passed = closest.cumsum(dim=0)
+        chosen[t] = torch.searchsorted(passed, (draws[t] * passed[-1])[None], right=True)[0].clamp(max=len(X) - 1)
+    return chosen
+
+
+def squared_distances(C: torch.Tensor) -> torch.Tensor:
+    """‖c_r − c_s‖² (k, k)."""
+    norms = (C * C).sum(dim=1)
+    return torch.addmm(norms[:, None] + norms[None, :], C, C.T, alpha=-2).clamp_(min=0)
+
+
+def tree_edges(C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖²."""
+    if C.is_cuda and has_triton() and len(C) <= FUSED_TREE:
+        from hidegl.rows import fused
+
+        parent = fused.prim(squared_distances(C))
+        return torch.arange(1, len(C), device=C.device), parent[1:]
+    heads, tails = on_numpy.tree_edges(on_host(C))
+    return torch.from_numpy(heads).to(C.device), torch.from_numpy(tails).to(C.device)
+
+
+def solve_tree(
+    diagonal: torch.Tensor, weight: float, tree: tuple[torch.Tensor, torch.Tensor], right: torch.Tensor
+) -> torch.Tensor:
+    """Solve (diag + weight·L) C = right, L the Laplacian of a tree.
+
+    A dense factorisation: O(k³), which a GPU does faster than it would follow the tree.
+    """
+    if not right.is_cuda:
+        return torch.from_numpy(on_numpy.solve_tree(*on_host((diagonal, weight, tree, right))))
+    heads, tails = tree
+    system = torch.diag(diagonal).flatten()
+    k, edge = len(diagonal), torch.full((len(heads),), weight, dtype=right.dtype, device=right.device)
+    system.index_add_(0, torch.cat([heads, tails]) * (k + 1), edge.repeat(2))
+    system.index_add_(0, torch.cat([heads * k + tails, tails * k + heads]), -edge.repeat(2))
+    factor, _ = torch.linalg.cholesky_ex(system.view(k, k))
+    return torch.cholesky_solve(right, factor)
+
+
+def quantile(X: torch.Tensor, q: float) -> torch.Tensor:
+    """Of each column. (torch's own takes 16 million numbers at most.)"""
+    ordered = X.sort(dim=0).values
+    place = q * (len(X) - 1)
+    low = int(place)
+    return torch.lerp(ordered[low], ordered[min(low + 1, len(X) - 1)], place - low)

@@ -1,0 +1,199 @@
+"""Rows on a GPU, or in tensors on this host: blocks are torch tensors, and so is what is computed from them.
+
+Rows that are tensors already stay where they are. Those of an array or a file are sent to the device a block at a time,
+read and copied ahead while it computes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hidegl.memory import available_memory, n_bytes
+from hidegl.progress import block_done
+from hidegl.rows.arrays import as_tensor, library, on_host, to_device
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Block, Rows, Sums, concatenate, sample_indices
+from hidegl.rows.local import add_up, apply
+
+BLOCK_NUMBERS = {"cpu": 2**20, "cuda": 2**28}
+"""How many numbers a block has: a GPU wants much to do at once."""
+
+FEWEST_ROWS = 4096
+
+READ_AHEAD = 2
+"""How many blocks wait on this host to be sent."""
+
+
+class TensorRows(Rows):
+    """Rows of a source that can be sliced (a tensor, an array, a file), and the maps to apply to each block."""
+
+    def __init__(
+        self,
+        source: Any,
+        device: torch.device | str,
+        *,
+        block_rows: int | None = None,
+        maps: tuple[partial[Block], ...] = (),
+        answers: str = "numpy",
+    ) -> None:
+        self.n_rows = source.shape[0]
+        self.device = torch.device(device)
+        self._source = source
+        self._block_rows = block_rows or max(FEWEST_ROWS, BLOCK_NUMBERS[self.device.type] // source.shape[1])
+        self._maps = maps
+        self._answers = answers
+
+    @property
+    def precision(self) -> str:  # type: ignore[override]
+        """Half precision doubles the speed of a GPU's products, and halves what is read."""
+        return "float16" if self.device.type == "cuda" else "float32"
+
+    def map(self, function: Callable[..., Block], *args: Any) -> TensorRows:
+        return self._with(maps=(*self._maps, partial(apply, function, to_device(args, self.device))))
+
+    def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
+        return reduce(add_up, self.map(function, *args)._on_device())
+
+    def persist(self) -> TensorRows:
+        """Kept on the device if it fits there: otherwise the maps run again at each pass."""
+        if self.is_kept:
+            return self
+        room = free_memory(self.device) // 2
+        first = self._mapped(self._sent(self._source[: self._block_rows]))
+        if self.n_rows * n_bytes(first) > room * min(self._block_rows, self.n_rows):
+            return self
+        return self._with(concatenate(self._on_device(), self.n_rows), maps=())
+
+    def select(self, indices: NDArray[np.intp]) -> TensorRows:
+        return self._with(self._picked(indices), maps=())
+
+    def take(self, indices: NDArray[np.intp]) -> Block:
+        return on_host(self._picked(indices))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Block:
+        return self._picked(sample_indices(self.n_rows, size, rng))
+
+    def bring(self, small: Any) -> Any:
+        return to_device(small, self.device)
+
+    def blocks(self) -> Generator[Block]:
+        for block in self._on_device():
+            yield on_host(block)
+
+    def answer(self) -> Any:
+        return concatenate(self._on_device(), self.n_rows) if self._answers == "torch" else self.collect()
+
+    @property
+    def is_kept(self) -> bool:  # type: ignore[override]
+        return not self._maps and self._is_here
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns, where a file has them."""
+        return getattr(self._source, "names", None)
+
+    def _with(self, source: Any = None, *, maps: tuple[partial[Block], ...]) -> TensorRows:
+        source = self._source if source is None else source
+        return TensorRows(source, self.device, block_rows=self._block_rows, maps=maps, answers=self._answers)
+
+    @property
+    def _is_here(self) -> bool:
+        return isinstance(self._source, Assignments) or library(self._source) == "torch"
+
+    def _picked(self, indices: NDArray[np.intp]) -> Block:
+        """Some rows on the device, mapped in parts."""
+        places = torch.as_tensor(indices, device=self.device) if self._is_here else indices
+        if not self._maps or len(indices) <= self._block_rows:
+            return self._mapped(self._sent(self._source[places]))
+
+        def mapped() -> Generator[Block]:
+            for start in range(0, len(indices), self._block_rows):
+                yield self._mapped(self._sent(self._source[places[start : start + self._block_rows]]))
+
+        return concatenate(mapped(), len(indices))
+
+    def _on_device(self) -> Generator[Block]:
+        for block in self._here() if self._is_here else self._read_ahead():
+            yield self._mapped(block)
+            block_done(self._block_rows)
+
+    def _here(self) -> Iterator[Block]:
+        for start in range(0, self.n_rows, self._block_rows):
+            yield self._source[start : start + self._block_rows]
+
+    def _read_ahead(self) -> Iterator[Block]:
+        """Blocks of the source on the device: a thread reads and pins the next ones, and they are copied meanwhile."""
+        waiting: deque[Future[Any]] = deque()
+        with ThreadPoolExecutor(1, "hidegl") as reader:
+            for start in range(0, self.n_rows, self._block_rows):
+                waiting.append(reader.submit(self._read, start))
+                if len(waiting) > READ_AHEAD:
+                    yield self._copied(waiting.popleft().result())
+            while waiting:
+                yield self._copied(waiting.popleft().result())
+
+    def _read(self, start: int) -> torch.Tensor:
+        block = as_tensor(self._source[start : start + self._block_rows], "cpu")
+        return block.pin_memory() if self.device.type == "cuda" else block
+
+    def _copied(self, block: torch.Tensor) -> torch.Tensor:
+        """On the device, by a stream of its own: what is computed there goes on."""
+        if self.device.type != "cuda":
+            return block
+        copying = copy_stream(self.device)
+        with torch.cuda.stream(copying):
+            sent = block.to(self.device, non_blocking=True)
+        computing = torch.cuda.current_stream(self.device)
+        computing.wait_stream(copying)
+        sent.record_stream(computing)
+        return sent
+
+    def _sent(self, block: Block) -> Block:
+        return block if self._is_here else to_device(block, self.device)
+
+    def _mapped(self, block: Block) -> Block:
+        for function in self._maps:
+            block = function(block)
+        return block
+
+
+STREAMS: dict[torch.device, Any] = {}
+
+
+def copy_stream(device: torch.device) -> Any:
+    if device not in STREAMS:
+        STREAMS[device] = torch.cuda.Stream(device)
+    return STREAMS[device]
+
+
+def free_memory(device: torch.device) -> int:
+    if device.type != "cuda":
+        return available_memory()
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + cached
+
+
+def fitting(source: Any, device: torch.device) -> Any:
+    """An array of this host as a tensor on the device, if it fits there; otherwise it is sent a block at a time."""
+    fits = isinstance(source, np.ndarray) and source.nbytes <= free_memory(device) // 4
+    return as_tensor(source, device) if fits else source
+
+
+def rows_of_tensor(X: torch.Tensor, device: torch.device | str) -> TensorRows:
+    """Rows of a tensor. What is answered about them is a tensor, too."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must have rows and columns, got the shape {tuple(X.shape)}")
+    if X.is_complex() or X.is_sparse or X.layout != torch.strided:
+        raise ValueError(f"X must be a dense tensor of real numbers, got {X.dtype} in the layout {X.layout}")
+    X = X.detach().to(device).contiguous()
+    if X.is_floating_point() and not torch.isfinite(X.sum(dtype=torch.float64)) and not torch.isfinite(X).all():
+        raise ValueError("X must hold finite numbers, got NaN or infinity")
+    return TensorRows(X, X.device, answers="torch")
