@@ -111,7 +111,7 @@ def test_leave_one_out_for_more_labels_than_points_is_the_same():
     y = np.where(np.arange(60) < 40, rng.integers(0, 2, 60), -1)
     model = HiDeGL(10, random_state=0).fit(X, y)
     assert len(model._labels.rows) > len(model.mass_)
-    together = model._rule.leave_one_out(GivenLabels(np.arange(40), model._Z.take(np.arange(40)), np.eye(2)[y[:40]]))
+    together = model._rule.leave_one_out(GivenLabels.of(np.arange(40), model._Z.take(np.arange(40)), np.eye(2)[y[:40]]))
     for i in range(40):
         others = np.delete(np.arange(40), i)
         rest = GivenLabels(others, model._Z.take(others), np.eye(2)[y[others]])
@@ -145,7 +145,7 @@ def test_leave_one_out_is_what_the_other_labels_say(p):
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=6))
 def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
     codes = np.repeat(np.arange(len(counts)), counts)
-    shares = shrunk_shares(Labels(np.arange(len(counts)), codes))
+    shares = shrunk_shares(Labels.of(np.arange(len(counts)), codes))
     assert shares.sum() == pytest.approx(1)
     equal, own = 1 / len(counts), np.array(counts) / sum(counts)
     assert np.all(shares >= np.minimum(equal, own) - 1e-12)
@@ -153,7 +153,7 @@ def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
 
 
 def test_shrunk_shares_follow_many_labels_and_not_few():
-    few, many = (shrunk_shares(Labels(np.arange(2), np.repeat([0, 1], [9 * n, n])))[0] for n in (1, 100))
+    few, many = (shrunk_shares(Labels.of(np.arange(2), np.repeat([0, 1], [9 * n, n])))[0] for n in (1, 100))
     assert 0.5 <= few < 0.88
     assert many == pytest.approx(0.9, abs=0.002)
 

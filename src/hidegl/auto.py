@@ -437,7 +437,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
             model._set_state((member["values"], own))
             self.estimators_.append(model)
-        labels = Labels(arrays["classes"], arrays["codes"])
+        labels = Labels.of(arrays["classes"], arrays["codes"])
         self._rows, self._head = None, None
         if labels.any:
             self._scales, self._temperatures = arrays["scales"], tuple(self.settings_["temperatures"])

@@ -517,7 +517,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
 
     def _transduce(self) -> NDArray[Any]:
         codes = self._Z.map(best_classes, *self._scoring).collect()
-        codes[self._labels.rows] = self._labels.codes[self._labels.rows]
+        codes[self._labels.rows] = self._labels.given
         return codes
 
     def _distribute(self) -> Matrix:
@@ -572,7 +572,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         if "columns" in arrays:
             self._assigned = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(self._C)).checked())
         n_rows = len(arrays["codes"]) if self._assigned is None else self._assigned.n_rows
-        labels = Labels(arrays["classes"], arrays["codes"]).checked(n_rows)
+        labels = Labels.of(arrays["classes"], arrays["codes"]).checked(n_rows)
         if labels.any:
             self.coef_ = arrays["coef"].reshape(len(self._C), len(labels.classes))
             self._delta, self._scales = arrays["delta"].reshape(len(self._C)), arrays["scales"]

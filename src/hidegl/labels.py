@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from hidegl.rows.arrays import on_host
+from hidegl.rows.arrays import library, on_host
 
 UNLABELLED = -1
 
@@ -20,35 +20,51 @@ BLANKS = ("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "un
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes, sorted, and for each row the number of its class or −1."""
+    """The classes, sorted; and of the labelled rows which they are, and the number of the class of each."""
 
     classes: NDArray[Any]
-    codes: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    given: NDArray[np.intp]
+    n_rows: int
 
     @classmethod
-    def read(cls, y: ArrayLike | None, n_rows: int) -> Labels:
+    def of(cls, classes: NDArray[Any], codes: NDArray[np.intp]) -> Labels:
+        """From the number of the class of each row, or −1."""
+        rows = np.flatnonzero(codes != UNLABELLED)
+        return cls(classes, rows, codes[rows], len(codes))
+
+    @classmethod
+    def read(cls, y: Any, n_rows: int) -> Labels:
         """−1 means unlabelled among numbers; None, NaN and pandas' NA mean it everywhere. No y: no labels.
 
         The one exception is a y of nothing but −1 and 1 with at least half of it 1: a full labelling by two classes.
         """
         if y is None:
-            return cls(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
+            return cls.of(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
+        if library(y) == "dask":
+            return cls.of_parts(labelled_parts(y), n_rows)
         values = column_or_1d(to_array(on_host(y)), warn=True)
-        if len(values) != n_rows:
-            raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {len(values)}")
-        known = ~missing(values) if not plus_minus_one(values) else np.ones(n_rows, dtype=bool)
-        given = homogeneous(values[known])
-        classes, codes_given = np.unique(given, return_inverse=True)
+        known = ~missing(values) if not plus_minus_one(values) else np.ones(len(values), dtype=bool)
+        rows = np.flatnonzero(known)
+        return cls.of_parts([(rows, values[rows], len(values))], n_rows)
+
+    @classmethod
+    def of_parts(cls, parts: list[tuple[NDArray[np.intp], NDArray[Any], int]], n_rows: int) -> Labels:
+        """From the labelled rows of each part of y, their labels, and the length of the part."""
+        lengths = [length for _, _, length in parts]
+        if sum(lengths) != n_rows:
+            raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {sum(lengths)}")
+        starts = np.cumsum([0, *lengths[:-1]])
+        rows = np.concatenate([places + start for (places, _, _), start in zip(parts, starts, strict=True)])
+        classes, given = np.unique(homogeneous(np.concatenate([values for _, values, _ in parts])), return_inverse=True)
         warn_of_hidden_blanks(classes)
-        codes = np.full(n_rows, UNLABELLED)
-        codes[known] = codes_given
-        return cls(classes, codes)
+        return cls(classes, rows, given, n_rows)
 
     def checked(self, n_rows: int) -> Labels:
         """Itself, if it fits so many rows."""
-        if self.codes.shape != (n_rows,) or self.codes.dtype.kind != "i":
+        if self.n_rows != n_rows or self.given.dtype.kind != "i" or self.rows.shape != self.given.shape:
             raise ValueError(f"labels must be a whole number for each of {n_rows} rows")
-        if not np.all((self.codes >= UNLABELLED) & (self.codes < len(self.classes))):
+        if not np.all((self.given >= 0) & (self.given < len(self.classes))):
             raise ValueError(f"labels must be from {UNLABELLED} to {len(self.classes) - 1}")
         return self
 
@@ -57,14 +73,32 @@ class Labels:
         return len(self.classes) > 0
 
     @property
-    def rows(self) -> NDArray[np.intp]:
-        """The labelled rows."""
-        return np.flatnonzero(self.codes != UNLABELLED)
+    def codes(self) -> NDArray[np.intp]:
+        """The number of the class of each row, or −1 (n,)."""
+        codes = np.full(self.n_rows, UNLABELLED)
+        codes[self.rows] = self.given
+        return codes
 
     @property
     def one_hot(self) -> NDArray[np.float64]:
         """Y_l (l, c)."""
-        return np.eye(len(self.classes))[self.codes[self.rows]]
+        return np.eye(len(self.classes))[self.given]
+
+
+def labelled_parts(y: Any) -> list[tuple[NDArray[np.intp], NDArray[Any], int]]:
+    """Of each chunk of a Dask array the labelled rows, their labels and its length: no more than labels travel."""
+    import dask
+
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, got the shape {y.shape}")
+    return list(dask.compute(*(dask.delayed(labelled_part)(chunk) for chunk in y.to_delayed())))
+
+
+def labelled_part(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
+    values = to_array(y)
+    all_missing = values.dtype.kind == "f" and bool(np.all(np.isnan(values)))
+    rows = np.flatnonzero(~missing(values)) if not all_missing else np.empty(0, dtype=np.intp)
+    return rows, values[rows], len(values)
 
 
 def to_array(y: Any) -> NDArray[Any]:
@@ -139,11 +173,12 @@ def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def share_right(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+def share_right(predicted: Any, y: Any, sample_weight: Any) -> float:
     """The share of right labels, among the rows that have a label in y."""
+    predicted = np.asarray(on_host(predicted))
     labels = Labels.read(y, len(predicted))
     known = labels.rows
     if not labels.any:
         raise ValueError("y must hold at least one label to compare with")
     weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-    return float(np.average(predicted[known] == labels.classes[labels.codes[known]], weights=weights))
+    return float(np.average(predicted[known] == labels.classes[labels.given], weights=weights))

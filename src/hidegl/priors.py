@@ -43,7 +43,7 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
 
 
 def _named_shares(prior: str, labels: Labels) -> Vector:
-    counts = np.bincount(labels.codes[labels.rows])
+    counts = np.bincount(labels.given)
     weights = np.ones_like(counts) if prior == "balanced" else counts
     return weights / weights.sum()
 
@@ -53,7 +53,7 @@ def shrunk_shares(labels: Labels) -> Vector:
 
     James and Stein's weight: the variance of the label counts under sampling, over their squared distance to uniform.
     """
-    counts = np.bincount(labels.codes[labels.rows], minlength=len(labels.classes))
+    counts = np.bincount(labels.given, minlength=len(labels.classes))
     p, c = counts / counts.sum(), len(counts)
     distance = (counts.sum() - 1) * np.sum((p - 1 / c) ** 2)
     weight = 1.0 if distance == 0 else float(np.clip((1 - np.sum(p**2)) / distance, 0, 1))

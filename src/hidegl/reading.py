@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from hidegl.rows.arrays import library
+from hidegl.rows.arrays import library, namespace
 from hidegl.rows.base import Rows
 from hidegl.rows.files import ArrayFile, Dataset, ParquetFiles
 from hidegl.rows.local import LocalRows
@@ -22,7 +22,7 @@ MANY_NUMBERS = 5_000_000
 """device="auto": fewer numbers than these are labelled here before a GPU has started."""
 
 
-def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None) -> Rows:
+def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *, cluster: bool = False) -> Rows:
     """The rows of a .npy file, a Parquet file, or a folder of Parquet files in the order of their names.
 
     Give them to `fit` and `predict` in place of an array: they are read a block at a time (a row group at a time from
@@ -32,24 +32,31 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None) ->
     Parameters
     ----------
     path : str or path
+        A file, a folder of Parquet files, or a pattern of their names as in "embeddings/*.parquet".
     columns : list of str, default=None
         The columns of a Parquet file to use: numbers, or one column of lists. None: the only column of lists, or else
         all columns, which must be numbers.
+    cluster : bool, default=False
+        Let the workers of a Dask cluster read the Parquet files, which must be there under the same path.
     """
     path = Path(path)
-    if not path.exists():
+    pattern = sorted(path.parent.glob(path.name)) if "*" in path.name else []
+    if not path.exists() and not pattern:
         raise FileNotFoundError(f"no such file or folder: {path}")
+    if cluster and path.suffix == ".npy":
+        raise ValueError(f"cluster is for Parquet files, got {path}: give fit a Dask array of it")
     if path.suffix == ".npy":
         if columns is not None:
             raise ValueError(f"columns is for Parquet files, and {path} has no named columns")
         return checked_file(np.load(path, mmap_mode="r", allow_pickle=False))
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    files = pattern or (sorted(path.glob("*.parquet")) if path.is_dir() else [path])
     if not files or files[0].suffix not in (".parquet", ".pq"):
         raise ValueError(f"path must be a .npy file, a .parquet file or a folder of them, got {path}")
     try:
-        return checked_file(ParquetFiles(files, columns))
+        read = ParquetFiles(files, columns)
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install 'hidegl[files]'") from error
+    return cluster_rows().of_parquet(read).map(finite) if cluster else checked_file(read)
 
 
 def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows:
@@ -60,6 +67,8 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
         X = checked_file(X)
     elif library(X) == "torch":
         X = tensor_rows(X, device)
+    elif library(X) == "dask":
+        X = cluster_rows().of(X).map(finite)
     if not isinstance(X, Rows):
         return placed(LocalRows(read_numbers(estimator, X, reset=reset)), device)
     X = placed(X, device)
@@ -81,21 +90,26 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
 
 def tensor_rows(X: Any, device: Any) -> Rows:
     """Rows of a tensor, where it is unless a device is named."""
-    from hidegl.rows.tensors import rows_of_tensor
+    from hidegl.rows.tensors import checked_device, rows_of_tensor
 
-    return rows_of_tensor(X, X.device if is_auto(device) else torch_device(device))
+    return rows_of_tensor(X, X.device if is_auto(device) else checked_device(device))
+
+
+def cluster_rows() -> Any:
+    try:
+        from hidegl.rows.cluster import ClusterRows
+    except ImportError as error:
+        raise ImportError("rows on a cluster need Dask: pip install 'hidegl[dask]'") from error
+    return ClusterRows
 
 
 def placed(rows: Rows, device: Any) -> Rows:
-    """Rows of this host where `device` wants them: here, or on a GPU; "auto": there, if there is one and they are many.
-
-    Rows that are elsewhere already stay there.
-    """
-    if not isinstance(rows, LocalRows) or device is None or str(device) == "cpu":
+    """Rows where `device` wants them: as they are, or on a GPU; "auto": there, if there is one and they are many."""
+    if str(device) == "cpu":
         return rows
-    if is_auto(device) and not (rows.n_numbers > MANY_NUMBERS and rows.is_dense and gpu_is_there()):
-        return rows
-    return rows.on_device(torch_device("cuda" if is_auto(device) else device))
+    if is_auto(device):
+        return rows.on_device("cuda") if rows.n_numbers > MANY_NUMBERS and gpu_is_there() else rows
+    return rows.on_device(device)
 
 
 def checked_file(thing: Any) -> Rows:
@@ -113,7 +127,8 @@ def checked_file(thing: Any) -> Rows:
 
 def finite(block: NDArray[Any]) -> NDArray[Any]:
     """The block, if it holds no NaN and no infinity."""
-    if block.dtype.kind == "f" and not np.isfinite(block.sum(dtype=np.float64)) and not np.isfinite(block).all():
+    xp = namespace(block)
+    if not xp.isfinite(xp.sum(block, dtype=xp.float64)) and not xp.all(xp.isfinite(block)):
         raise ValueError("X must hold finite numbers, but the file holds NaN or infinity")
     return block
 
@@ -148,17 +163,6 @@ def check_device(device: Any) -> None:
     name = str(device)
     if not (name in ("auto", "cpu", "cuda") or (name.startswith("cuda:") and name[5:].isdigit())):
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:1' and so on, got {device!r}")
-
-
-def torch_device(name: Any) -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(f"device={name!r} needs torch: pip install 'hidegl[gpu]'") from error
-    device = torch.device(name)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device must be 'cpu' or 'auto' on this machine, got {str(name)!r}: torch finds no GPU here")
-    return device
 
 
 def gpu_is_there() -> bool:

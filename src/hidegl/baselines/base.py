@@ -149,6 +149,6 @@ def normalised(W: sp.csr_array) -> sp.csr_array:
 
 def one_hot_rows(labels: Labels) -> Matrix:
     """Y (n, c): zero rows for unlabelled ones."""
-    Y = np.zeros((len(labels.codes), len(labels.classes)))
+    Y = np.zeros((labels.n_rows, len(labels.classes)))
     Y[labels.rows] = labels.one_hot
     return Y

@@ -36,7 +36,7 @@ class KNN(InductiveBaseline):
         check_count("n_neighbors", self.n_neighbors, 1)
 
     def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
-        self._classifier = nearest_neighbours(X[labels.rows], labels.codes[labels.rows], self.n_neighbors)
+        self._classifier = nearest_neighbours(X[labels.rows], labels.given, self.n_neighbors)
         return self._score_new(X)
 
     def _score_new(self, X: NDArray[Any]) -> Matrix:

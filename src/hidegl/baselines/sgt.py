@@ -68,7 +68,7 @@ class SGT(GraphBaseline):
 
     def _cut(self, U: Matrix, labels: Labels, j: int) -> Vector:
         n, d = U.shape
-        positive = labels.codes[labels.rows] == j
+        positive = labels.given == j
         l_plus, l_minus = positive.sum(), (~positive).sum()
         high, low = np.sqrt(l_minus / l_plus), -np.sqrt(l_plus / l_minus)
         gamma = np.where(positive, high, low)

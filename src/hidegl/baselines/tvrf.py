@@ -118,7 +118,7 @@ def primal_value(u: Matrix, f: Matrix, difference: sp.csr_array, weights: Vector
 def dual_value(p: Matrix, f: Matrix, difference: sp.csr_array, labels: Labels) -> float:
     cost = f + difference.T @ p
     best = cost.min(axis=1)
-    best[labels.rows] = cost[labels.rows, labels.codes[labels.rows]]
+    best[labels.rows] = cost[labels.rows, labels.given]
     return float(best.sum())
 
 

@@ -45,6 +45,10 @@ class Assignments:
         return len(self.columns), self.n_points
 
     @property
+    def device(self) -> Any:
+        return self.columns.device
+
+    @property
     def nbytes(self) -> int:
         return self.columns.nbytes + self.weights.nbytes
 
@@ -126,10 +130,6 @@ class Gram:
 
     def on_host(self) -> NDArray[np.float64]:
         return on_host(self.matrix())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What travels between processes is the sum, not the rows of Z."""
-        return {"n_points": self.n_points, "waiting": [], "total": self.on_host()}
 
 
 def nearest(X: Any, C: Any, s: int) -> tuple[Any, Any]:

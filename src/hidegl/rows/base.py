@@ -37,6 +37,9 @@ class Rows(ABC):
     is_kept: bool
     """Whether the rows are computed already, so that a pass over them is cheap."""
 
+    n_numbers: int = 0
+    """How many numbers of this host's memory or disk they are, if they could go to a GPU."""
+
     precision: str = "float32"
     """The narrowest numbers that a block is worth being computed in."""
 
@@ -67,6 +70,10 @@ class Rows(ABC):
     def bring(self, small: Any) -> Any:
         """An array of this host, or a dataclass of some, beside the rows."""
         return small
+
+    def on_device(self, device: Any) -> Rows:
+        """The same rows in blocks of tensors on a device; rows that are on one already stay there."""
+        return self
 
     @abstractmethod
     def blocks(self) -> Generator[Block]:

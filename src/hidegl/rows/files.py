@@ -10,6 +10,7 @@ import mmap
 import os
 import weakref
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -131,21 +132,22 @@ class ParquetFiles:
         self.dtype = np.result_type(
             *{(field.value_type if self.is_list else field).to_pandas_dtype() for field in fields}
         )
-        sizes, self._groups = [], []
+        self.groups: list[tuple[Path, int]] = []
+        self.group_sizes: list[int] = []
         for path in paths:
             metadata = pq.read_metadata(path)
             for number in range(metadata.num_row_groups):
                 if metadata.row_group(number).num_rows:
-                    sizes.append(metadata.row_group(number).num_rows)
-                    self._groups.append((path, number))
-        if not sizes:
+                    self.group_sizes.append(metadata.row_group(number).num_rows)
+                    self.groups.append((path, number))
+        if not self.groups:
             raise ValueError(f"{paths[0]} must hold rows, but is empty")
-        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        self._starts = np.concatenate([[0], np.cumsum(self.group_sizes)]).astype(np.intp)
         self._decoded: OrderedDict[int, NDArray[Any]] = OrderedDict()
         self._lock = Lock()
-        self._width: int | None = None
+        self.reader = GroupReader(self.columns, self.is_list, self.dtype)
         self.shape = int(self._starts[-1]), self._group(0).shape[1]
-        self._width = self.shape[1]
+        self.reader = GroupReader(self.columns, self.is_list, self.dtype, self.shape[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments
@@ -168,13 +170,23 @@ class ParquetFiles:
     def _group(self, number: int) -> NDArray[Any]:
         with self._lock:
             if number not in self._decoded:
-                self._decoded[number] = self._decode(*self._groups[number])
+                self._decoded[number] = self.reader(*self.groups[number])
                 while len(self._decoded) > 2 and sum(group.nbytes for group in self._decoded.values()) > KEPT_BYTES:
                     self._decoded.popitem(last=False)
             self._decoded.move_to_end(number)
             return self._decoded[number]
 
-    def _decode(self, path: Path, number: int) -> NDArray[Any]:
+
+@dataclass(frozen=True)
+class GroupReader:
+    """How a row group of a Parquet file becomes an array; with no width yet, lists may have any, but all the same."""
+
+    columns: list[str]
+    is_list: bool
+    dtype: np.dtype[Any]
+    width: int | None = None
+
+    def __call__(self, path: Path, number: int) -> NDArray[Any]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:
@@ -187,7 +199,7 @@ class ParquetFiles:
                 self.dtype, copy=False
             )
         column = table.column(self.columns[0]).combine_chunks()
-        width = self._width or len(column[0])
+        width = self.width or len(column[0])
         if not has_width(column, width):
             raise ValueError(f"the column {self.columns[0]!r} of {path} must hold lists of one length, {width}")
         values = column.flatten().to_numpy(zero_copy_only=False)

@@ -6,6 +6,7 @@ that the number of threads does not matter.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -91,18 +92,14 @@ class LocalRows(Rows):
         return getattr(self._source, "on_disk", False)
 
     @property
-    def is_dense(self) -> bool:
-        return not sp.issparse(self._source)
-
-    @property
-    def n_numbers(self) -> int:
-        return int(np.prod(self._source.shape))
+    def n_numbers(self) -> int:  # type: ignore[override]
+        return 0 if sp.issparse(self._source) else math.prod(self._source.shape)
 
     def on_device(self, device: Any) -> Rows:
-        """The same rows, in blocks of tensors on a device."""
-        from hidegl.rows.tensors import TensorRows, fitting
+        from hidegl.rows.tensors import TensorRows, checked_device, fitting
 
-        if not self.is_dense:
+        device = checked_device(device)
+        if sp.issparse(self._source):
             raise ValueError(f"device must be 'cpu' for sparse X, got '{device}': make X dense, or leave device out")
         if self._maps:
             return TensorRows(MappedSource(self), device)

@@ -13,7 +13,6 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from hidegl.memory import available_memory, n_bytes
@@ -22,6 +21,11 @@ from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Block, Rows, Sums, concatenate, sample_indices
 from hidegl.rows.local import add_up, apply
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("tensors and GPUs need torch: pip install 'hidegl[gpu]'") from error
 
 BLOCK_NUMBERS = {"cpu": 2**20, "cuda": 2**28}
 """How many numbers a block has: a GPU wants much to do at once."""
@@ -163,6 +167,13 @@ class TensorRows(Rows):
         for function in self._maps:
             block = function(block)
         return block
+
+
+def checked_device(name: Any) -> torch.device:
+    device = torch.device(name)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device must be 'cpu' or 'auto' on this machine, got {str(name)!r}: torch finds no GPU here")
+    return device
 
 
 STREAMS: dict[torch.device, Any] = {}

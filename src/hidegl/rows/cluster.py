@@ -1,0 +1,293 @@
+"""Rows on a cluster: blocks are chunks on Dask's workers, and only what is small comes back.
+
+A pass is one task a block and a tree of sums, computed at once; nothing but its last sum is sent to this host. Blocks
+that are kept stay on their workers, and a worker that is lost is made good from where its blocks came from. The order
+of the sums is fixed, so neither the number of workers nor such a loss changes a result.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import reduce
+from itertools import islice
+from typing import Any
+
+import dask
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from hidegl.memory import available_memory, n_bytes
+from hidegl.progress import block_done
+from hidegl.rows.arrays import library, on_host, to_device
+from hidegl.rows.base import Block, Rows, Sums, concatenate
+from hidegl.rows.files import ParquetFiles
+from hidegl.rows.local import LocalRows, add_up
+
+Maps = tuple[Any, ...]
+"""What is done to a block: functions with their arguments, each a task of its own until it reaches the worker."""
+
+SUMMED_AT_ONCE = 8
+"""How many sums one task of the tree adds up."""
+
+BLOCK_ROWS = 65_536
+"""Rows that were selected are joined to blocks of about so many: fewer would cost more to schedule than to compute."""
+
+BLOCKS_A_WORKER = 4
+"""But no fewer blocks than these for each thread of a worker."""
+
+COLLECTED_AT_ONCE = 16
+"""How many blocks are on their way to this host at a time."""
+
+
+class ClusterRows(Rows):
+    """Blocks as delayed tasks or as what workers hold already, their lengths, and the maps to apply to each."""
+
+    def __init__(
+        self,
+        blocks: Sequence[Any],
+        lengths: Any,
+        *,
+        maps: Maps = (),
+        names: list[str] | None = None,
+        kept: bool = False,
+    ) -> None:
+        self._blocks, self._lengths = list(blocks), np.asarray(lengths, dtype=np.intp)
+        self.n_rows = int(self._lengths.sum())
+        self._maps, self._kept = maps, kept
+        self.names = names
+
+    @classmethod
+    def of(cls, X: Any) -> ClusterRows:
+        """The rows of a Dask array. A block has all columns."""
+        if X.ndim != 2 or X.shape[1] == 0 or np.isnan(X.shape[1]):
+            raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X must hold numbers, got the type {X.dtype}")
+        with clear_errors():
+            if np.isnan(X.shape[0]):
+                X = X.compute_chunk_sizes()
+        X = X.rechunk({1: -1})
+        blocks = [block for block, length in zip(X.to_delayed()[:, 0], X.chunks[0], strict=True) if length]
+        if not blocks:
+            raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
+        return cls(blocks, [length for length in X.chunks[0] if length])
+
+    @classmethod
+    def of_parquet(cls, files: ParquetFiles) -> ClusterRows:
+        """Rows of Parquet files that the workers read, some row groups a block."""
+        groups = joined(files.group_sizes, int(np.ceil(files.shape[0] / BLOCK_ROWS)))
+        read = delayed(files.reader, pure=False, traverse=False)
+        blocks = [delayed(read_groups, pure=False)(read, files.groups[start:stop]) for start, stop in groups]
+        return cls(blocks, [sum(files.group_sizes[start:stop]) for start, stop in groups], names=files.names)
+
+    def on_device(self, device: Any) -> ClusterRows:
+        """The same rows, each block as a tensor on its worker's device."""
+        blocks = [delayed(to_device, pure=False)(block, str(device)) for block in self._mapped_blocks()]
+        return ClusterRows(blocks, self._lengths, names=self.names)
+
+    def map(self, function: Callable[..., Block], *args: Any) -> ClusterRows:
+        return self._with(self._blocks, maps=(*self._maps, step(function, args)))
+
+    def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
+        summed = step(function, args)
+        sums = [delayed(mapped_sums, pure=False)(block, self._maps, summed) for block in self._blocks]
+        while len(sums) > 1:
+            groups = (sums[i : i + SUMMED_AT_ONCE] for i in range(0, len(sums), SUMMED_AT_ONCE))
+            sums = [delayed(added_up, pure=False)(group) for group in groups]
+        with clear_errors():
+            (total,) = dask.compute(sums[0])
+        block_done(self.n_rows)
+        return total
+
+    def persist(self) -> ClusterRows:
+        """Kept on the workers if half of their memory is enough: otherwise the maps run again at each pass."""
+        if self._kept and not self._maps:
+            return self
+        blocks = self._mapped_blocks()
+        with clear_errors():
+            (size,) = dask.compute(delayed(n_bytes, pure=False)(blocks[0]))
+            if size / self._lengths[0] * self.n_rows > workers_memory() / 2:
+                return self
+            kept = dask.persist(*blocks)
+        return self._with(kept, maps=(), kept=True)
+
+    def select(self, indices: NDArray[np.intp]) -> ClusterRows:
+        """Joined, on the workers, to blocks that are worth a task."""
+        picked, lengths = self._picked(indices)
+        groups = joined(lengths, max(BLOCKS_A_WORKER * n_threads(), int(np.ceil(len(indices) / BLOCK_ROWS))))
+        blocks = [delayed(join, pure=False)(picked[start:stop]) for start, stop in groups]
+        with clear_errors():
+            kept = dask.persist(*blocks)
+        return ClusterRows(kept, [sum(lengths[start:stop]) for start, stop in groups], names=self.names, kept=True)
+
+    def take(self, indices: NDArray[np.intp]) -> Block:
+        order = np.argsort(indices, kind="stable")
+        picked, _ = self._picked(indices[order])
+        if not picked:
+            picked = [delayed(mapped_some, pure=False)(self._blocks[0], indices, self._maps)]
+        with clear_errors():
+            (block,) = dask.compute(delayed(on_host_joined, pure=False)(picked))
+        return block[np.argsort(order, kind="stable")]
+
+    def blocks(self) -> Generator[Block]:
+        blocks = iter(delayed(on_host, pure=False)(block) for block in self._mapped_blocks())
+        while some := list(islice(blocks, COLLECTED_AT_ONCE)):
+            with clear_errors():
+                computed = dask.compute(*some)
+            for block in computed:
+                yield block
+                block_done(block.shape[0])
+
+    def answer(self) -> Any:
+        """A lazy Dask array, in the blocks of the rows."""
+        import dask.array as da
+
+        meta = self.take(np.arange(0))
+        blocks = [delayed(on_host, pure=False)(block) for block in self._mapped_blocks()]
+        return da.concatenate(
+            [
+                da.from_delayed(block, (int(length), *meta.shape[1:]), meta=meta)
+                for block, length in zip(blocks, self._lengths, strict=True)
+            ]
+        )
+
+    def collect(self) -> Block:
+        return concatenate(self.blocks(), self.n_rows)
+
+    @property
+    def is_kept(self) -> bool:  # type: ignore[override]
+        return self._kept and not self._maps
+
+    def _with(self, blocks: Sequence[Any], *, maps: Maps, kept: bool | None = None) -> ClusterRows:
+        kept = self._kept if kept is None else kept
+        return ClusterRows(blocks, self._lengths, maps=maps, names=self.names, kept=kept)
+
+    def _mapped_blocks(self) -> list[Delayed]:
+        return [delayed(mapped, pure=False)(block, self._maps) for block in self._blocks]
+
+    def _picked(self, indices: NDArray[np.intp]) -> tuple[list[Delayed], list[int]]:
+        """Tasks that pick some rows, sorted, from the blocks that hold them, and how many they pick."""
+        starts = np.concatenate([[0], np.cumsum(self._lengths)])
+        cuts = np.searchsorted(indices, starts)
+        picked, lengths = [], []
+        for block, start, first, last in zip(self._blocks, starts[:-1], cuts[:-1], cuts[1:], strict=True):
+            if last > first:
+                places = indices[first:last] - start
+                picked.append(delayed(mapped_some, pure=False)(block, places, self._maps))
+                lengths.append(int(last - first))
+        return picked, lengths
+
+
+def read_groups(reader: Callable[[Any, int], Block], groups: list[tuple[Any, int]]) -> Block:
+    return np.concatenate([reader(path, number) for path, number in groups])
+
+
+def step(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """A map as one task of its own, so that its arguments travel once and not with every block."""
+    return delayed((function, args), pure=False, traverse=False)
+
+
+def here(block: Block, maps: Maps) -> Rows:
+    """A chunk on its worker: rows like any other, of this host or of its device."""
+    rows: Rows = LocalRows(block)
+    if library(getattr(block, "columns", block)) == "torch":
+        from hidegl.rows.tensors import TensorRows
+
+        rows = TensorRows(block, block.device, answers="torch")
+    for function, args in maps:
+        rows = rows.map(function, *args)
+    return rows
+
+
+def mapped(block: Block, maps: Maps) -> Block:
+    return here(block, maps).answer() if maps else block
+
+
+def mapped_some(block: Block, places: NDArray[np.intp], maps: Maps) -> Block:
+    if not len(places):  # nothing to map but the form of it
+        return mapped(block[:1], maps)[:0]
+    return mapped(block[places], maps)
+
+
+def mapped_sums(block: Block, maps: Maps, summed: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
+    function, args = summed
+    return on_host(here(block, maps).sum(function, *args))
+
+
+def added_up(sums: list[Sums]) -> Sums:
+    """A copy of the first takes the others: what a worker holds must not change."""
+    return reduce(add_up, sums[1:], deepcopy(sums[0]))
+
+
+def join(blocks: list[Block]) -> Block:
+    return concatenate((block for block in blocks), sum(block.shape[0] for block in blocks))
+
+
+def on_host_joined(blocks: list[Block]) -> Block:
+    return join([on_host(block) for block in blocks])
+
+
+def joined(lengths: list[int], n_groups: int) -> list[tuple[int, int]]:
+    """Consecutive blocks in about so many groups of about as many rows."""
+    ends = np.cumsum(lengths)
+    goals = np.linspace(0, ends[-1], min(n_groups, len(lengths)) + 1)[1:]
+    cuts = np.unique(np.searchsorted(ends, goals) + 1)
+    return list(zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True))
+
+
+def client() -> Any:
+    """Dask's client, if there is one; otherwise its tasks run in threads of this process."""
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def workers() -> list[dict[str, Any]]:
+    here = client()
+    return [] if here is None else list(here.scheduler_info(n_workers=-1)["workers"].values())
+
+
+def workers_memory() -> float:
+    """Bytes that all workers may use."""
+    limits = [worker["memory_limit"] for worker in workers()]
+    return sum(limits) if limits and all(limits) else available_memory()
+
+
+def n_threads() -> int:
+    return sum(worker["nthreads"] for worker in workers()) or 2
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """What goes wrong with the cluster, in the user's words; errors of the tasks themselves come as they are."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        try:
+            yield
+        except Exception as error:
+            lost = [kind.__name__ for kind in type(error).__mro__]
+            if "KilledWorker" in lost:
+                raise RuntimeError(
+                    "workers of the Dask cluster died again and again on the same task, most likely for lack of "
+                    "memory: give them more, or cut X into smaller chunks"
+                ) from error
+            if {"CommClosedError", "CancelledError", "FutureCancelledError"} & set(lost) or (
+                isinstance(error, OSError | TimeoutError) and client_is_lost()
+            ):
+                raise ConnectionError(
+                    "the connection to the Dask scheduler was lost: start the cluster again and call fit again; with "
+                    "checkpoint='a path' the learning goes on where it was"
+                ) from error
+            raise
+
+
+def client_is_lost() -> bool:
+    here = client()
+    return here is not None and here.status != "running"
