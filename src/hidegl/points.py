@@ -102,6 +102,7 @@ def learn_points(
     while True:
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
         tree = tree_edges(C)
+        following = maximisation(mass, ZtX, C, lambda1, tree)  # before the value is read: a device works on meanwhile
         value = objective(log_likelihood, C, tree, sigma=sigma, lambda1=lambda1)
         if not np.isfinite(value):
             raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
@@ -118,7 +119,7 @@ def learn_points(
             report(learned)
         if learned.converged or learned.n_iter == max_iter:
             return learned
-        plain = maximisation(mass, ZtX, C, lambda1, tree)
+        plain = following
         C = plain if relaxation == 1 else C + relaxation * (plain - C)
 
 
@@ -140,7 +141,7 @@ def maximisation(
 
 def objective(log_likelihood: Any, C: Matrix, tree: tuple[Any, Any], *, sigma: float, lambda1: float) -> float:
     """What the M-step maximises: (σ/2) f(C) − (λ1/4) Σ Σ G ‖c − c'‖²."""
-    return sigma / 2 * float(log_likelihood) - lambda1 / 4 * tree_cost(C, tree)
+    return float(sigma / 2 * log_likelihood - lambda1 / 4 * tree_cost(C, tree))
 
 
 def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:

@@ -42,7 +42,7 @@ def laplacian(G: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(G.sum(axis=1)) - G)
 
 
-def tree_cost(C: Any, tree: tuple[Any, Any]) -> float:
+def tree_cost(C: Any, tree: tuple[Any, Any]) -> Any:
     """Σ_r Σ_s G_rs ‖c_r − c_s‖² from the ends of the edges: each edge counts twice, as in eq. MLE+tree."""
     heads, tails = tree
-    return 2 * float(((C[heads] - C[tails]) ** 2).sum())
+    return 2 * ((C[heads] - C[tails]) ** 2).sum()

@@ -47,7 +47,9 @@ def on_host(value: Any) -> Any:
         return tuple(map(on_host, value))
     if hasattr(value, "on_host"):
         return value.on_host()
-    return value.numpy(force=True) if library(value) == "torch" else value
+    if library(value) != "torch":
+        return value
+    return (value.float() if "bfloat16" in str(value.dtype) else value).numpy(force=True)
 
 
 def to_device(value: Any, device: Any) -> Any:
