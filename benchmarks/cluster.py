@@ -96,7 +96,7 @@ def one_fit(way: str, folder: str) -> dict[str, Any]:
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         HiDeGL(20, random_state=0).fit(da.from_array(small, chunks=(1000, -1)), y[:5000]).transduction_  # noqa: B018
         pids = list(client.run(os.getpid).values())
         sent = Traffic()
@@ -108,10 +108,18 @@ def one_fit(way: str, folder: str) -> dict[str, Any]:
                 os.kill(pids[0], signal.SIGKILL)
 
         rows = read_rows(folder, cluster=True)
+        begun = time.perf_counter()
+        rows.sum(row_count)
+        reading = time.perf_counter() - begun
         result = timed(way, folder, y, rows, lambda: list(client.run(os.getpid).values()), each_iteration)
         result["megabytes_to_this_host_an_iteration"] = round(float(np.median(np.diff(told))) / 1e6, 3)
+        result["seconds_of_reading_all_files_once"] = round(reading, 2)
         result["megabytes_of_k_times_d"] = round(K * D * 8 / 1e6, 3)
         return result
+
+
+def row_count(block: Any) -> tuple[float]:
+    return (float(len(block)),)
 
 
 class Traffic:

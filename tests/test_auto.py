@@ -111,7 +111,7 @@ def test_leave_one_out_for_more_labels_than_points_is_the_same():
     y = np.where(np.arange(60) < 40, rng.integers(0, 2, 60), -1)
     model = HiDeGL(10, random_state=0).fit(X, y)
     assert len(model._labels.rows) > len(model.mass_)
-    together = model._rule.leave_one_out(GivenLabels.of(np.arange(40), model._Z.take(np.arange(40)), np.eye(2)[y[:40]]))
+    together = model._rule.leave_one_out(GivenLabels(np.arange(40), model._Z.take(np.arange(40)), np.eye(2)[y[:40]]))
     for i in range(40):
         others = np.delete(np.arange(40), i)
         rest = GivenLabels(others, model._Z.take(others), np.eye(2)[y[others]])

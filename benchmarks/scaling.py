@@ -1,0 +1,243 @@
+"""Write docs/scaling.md from the stored results: python benchmarks/scaling.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "scaling.md"
+
+MACHINES, CORES, ROWS, COLUMNS, POINTS = 20, 16, 10**9, 256, 1500
+
+
+def main() -> None:
+    PAGE.write_text(page())
+    print(PAGE)
+
+
+def results(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
+
+
+def page() -> str:
+    speed, gpu, cluster = results("speed"), results("gpu"), results("dask")
+    local = {r["rows"]: r for r in speed["rows"]["runs"] if r["where"] == "memory"}
+    from_file = {r["rows"]: r for r in speed["rows"]["runs"] if r["where"] == "file"}
+    grown = {r["rows"]: r for r in gpu["growth"]["rows"]}
+    sizes = "\n".join(
+        f"| {n:,} | {local[n]['seconds'] if n in local else '–'} | {from_file[n]['seconds'] if n in from_file else '–'} | "
+        f"{grown[n]['seconds'] if n in grown else '–'} |"
+        for n in sorted({*local, *grown})
+    )
+    a, b, c = gpu["a"], gpu["b"], gpu["c"]
+    fits = "\n".join(
+        f"| {what} | {fit['seconds']} s | {fit['dtype']}, {fit['n_components']} columns | {right(fit)} |"
+        for what, fit in (
+            ("280,000 × 784 pixels, k = 500, a tensor on the card", a["fit_from_a_tensor"]),
+            ("the same from a numpy array", a["fit_from_an_array"]),
+            ("the same tensor, without principal components", a["fit_in_784_columns"]),
+            ("… and all rows in every iteration", a["fit_in_784_columns_on_all_rows"]),
+            ("8,000,000 × 784 in half precision, k = 1,000", b["fit"]),
+            ("the same, without principal components", b["fit_in_784_columns"]),
+            ("50,000,000 × 64, k = 2,000", c["fit"]),
+        )
+    )
+    iterations = "\n".join(
+        f"| {i['rows']:,} × {i['columns']}, k = {i['points']:,} | {i['e_step_and_sums_ms']} | "
+        f"{i['with_tree_and_solve_ms']} | {i['teraflop']} | {i['gigabytes']} | {i['floor_ms']} | "
+        f"{i['share_of_roofline']:.0%} | {i['share_of_three_passes']:.0%} |"
+        for i in (a["iteration"], b["iteration"], c["iteration"])
+    )
+    points = ", ".join(f"{r['seconds']} s for {r['points']:,}" for r in gpu["growth"]["points"])
+    one, many, killed = (cluster["runs"][way] for way in ("local", "cluster", "cluster, a worker killed"))
+    limits, host = gpu["ceilings"], gpu["host"]
+    same = a["same_labels_as_float64"]
+    return TEXT.format(
+        sizes=sizes,
+        fits=fits,
+        iterations=iterations,
+        points=points,
+        device=gpu["device"]["name"],
+        torch=gpu["device"]["versions"]["torch"],
+        copy=limits["copy_terabytes"],
+        half=limits["float16_teraflops"],
+        kmeans=a["kmeans_in_plain_torch"],
+        same=f"{same['default']['percent']} % (default) and {same['784 columns']['percent']} % (784 columns)",
+        host=host,
+        paper=f"{240 / a['fit_from_a_tensor']['seconds']:,.0f}",
+        local_seconds=middle([r["seconds"] for r in one]),
+        cluster_seconds=middle([r["seconds"] for r in many]),
+        ratio=cluster["times_local"],
+        local_peak=one[0]["peak_megabytes_of_this_process"],
+        driver_peak=max(r["peak_megabytes_of_this_process"] for r in many),
+        worker_peak=max(p for r in many for p in r["peak_megabytes_of_each_worker"]),
+        sent=many[0]["megabytes_to_this_host_an_iteration"],
+        small=many[0]["megabytes_of_k_times_d"],
+        killed_seconds=killed[0]["seconds"],
+        killed_same="the same points and labels, bit by bit"
+        if cluster["killed_same_labels"] and cluster["killed_same_points"]
+        else "OTHER RESULTS",
+        agreement=cluster["same_labels_as_local_percent"],
+        **billion(speed, cluster, gpu),
+    )
+
+
+def right(fit: dict[str, Any]) -> str:
+    return f"{fit['percent_right']} %" if "percent_right" in fit else "–"
+
+
+def middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def billion(speed: dict[str, Any], cluster: dict[str, Any], gpu: dict[str, Any]) -> dict[str, str]:
+    """A fit of 10⁹ × 256 rows on 20 machines of 16 cores, from the rates of one core that were measured here."""
+    i = speed["iteration"][0]
+    core = 2 * i["rows"] * i["columns"] * i["points"] / i["iteration_seconds"] / speed["environment"]["cores"]
+    read = cluster["rows"] * cluster["columns"] * 4 / 2  # bytes, by each of two workers
+    read /= middle([r["seconds_of_reading_all_files_once"] for r in cluster["runs"]["cluster"]])
+    operations, size = 2 * ROWS * COLUMNS * POINTS, 4 * ROWS * COLUMNS
+    all_cores = MACHINES * CORES
+    assign, one_read = operations / core / all_cores, size / read / all_cores
+    learning_rows = 256 * POINTS
+    learning = 30 * 2 * learning_rows * COLUMNS * POINTS / core / all_cores
+    c = gpu["c"]["iteration"]
+    card = c["teraflop"] * 1e12 / (c["e_step_and_sums_ms"] / 1e3)
+    reads = 6
+    return {
+        "core_rate": f"{core / 1e9:.0f}",
+        "read_rate": f"{read / 1e6:.0f}",
+        "terabytes": f"{size / 1e12:.1f}",
+        "petaflop": f"{operations / 1e15:.2f}",
+        "one_read": f"{one_read:.0f}",
+        "reads": f"{reads * one_read:.0f}",
+        "assign": f"{assign:.0f}",
+        "learning": f"{learning:.1f}",
+        "minutes": f"{(reads * one_read + assign + learning) / 60:.1f}",
+        "kept": f"{8 * 8 * ROWS / MACHINES / 1e9:.1f}",
+        "traffic": f"{POINTS * COLUMNS * 8 / 1e6:.1f}",
+        "card_rate": f"{card / 1e12:.0f}",
+        "card_seconds": f"{operations / card / MACHINES:.2f}",
+        "card_gigabytes": f"{size / 2 / MACHINES / 1e9:.0f}",
+    }
+
+
+TEXT = """# Scaling
+
+The same `HiDeGL` fits rows in memory, on disk, on a GPU and on a cluster. Only the home of the rows changes: X is an
+array, a path, a tensor or a Dask array, and the mathematics is written once (see [architecture](architecture.md)).
+`python benchmarks/scaling.py` writes this page from [benchmarks/results](../benchmarks/results), which
+`benchmarks/speed.py`, `benchmarks/gpu.py` and `benchmarks/cluster.py` make; each file names its machine and versions.
+
+## Which engine for which size
+
+| your rows | use |
+|---|---|
+| up to a million, or whatever memory holds | an array: nothing to set up |
+| more than memory holds, one machine | a path: `.npy`, Parquet, HDF5, Zarr; as fast as memory, a block at a time |
+| a GPU is there, and 5 million numbers or more | the same call: `device="auto"` finds it; a tensor on it saves the copy |
+| more than one machine reads in the time you have | a Dask array, or `hidegl.read_rows("rows/*.parquet", cluster=True)` |
+
+Seconds from the rows to all labels, 64 columns, k = 1,000; two cores of a server, and one {device}:
+
+| rows | array, two cores | file, two cores | tensor on the GPU |
+|---|---|---|---|
+{sizes}
+
+## On a GPU
+
+```bash
+pip install 'hidegl[gpu]'
+```
+
+`HiDeGL(device="cuda").fit(X)` sends an array to the card; if it does not fit there, in blocks, which are read and copied
+while the card computes. `fit(tensor)` takes a tensor where it is. Attributes are numpy arrays; `predict` answers a
+tensor with a tensor.
+
+Rows are kept in half precision on the card when rounding moves them by less than a hundredth of the distance to their
+nearest neighbours (a sample tells), and in float32 otherwise. The product chooses the nearest points, and their distances
+are computed again from differences, in float32. From the same start, {same} of the labels are those of a fit in float64
+from end to end.
+
+One {device}, torch {torch}, median of 5 after a warm-up, the start and the labels of all rows counted in:
+
+| fit | seconds | computed in | right, 100 labels |
+|---|---|---|---|
+{fits}
+
+The first is {paper} times as fast as the paper's 240 s on its own machine, which leave the k-means out. 15 iterations on
+280,000 × 784 rows take {kmeans[hidegl_seconds]} s; 15 steps of k-means in plain torch with TF32 take
+{kmeans[kmeans_seconds]} s (cuML and faiss were not on that machine). Seconds at 4 million × 64 rows as points grow: {points};
+from a few thousand on, the k×k systems of the graph, which are solved on the host, take most of it. 8 million × 64 rows of
+the host take {host[sent_at_once]} s sent at once, {host[sent_in_blocks]} s sent in blocks, and {host[on_the_device]} s from
+the card.
+
+One EM iteration, in milliseconds, rows in half precision, 3 points a row. The roofline is X read once and X·Cᵀ
+multiplied once, at the ceilings measured on that card: {copy} TB/s for a copy and {half} Tflop/s for a product in half
+precision.
+
+| | E-step and sums | with tree and solve | Tflop | GB | roofline | share | share of three passes |
+|---|---|---|---|---|---|---|---|
+{iterations}
+
+We make three passes: products with the choice of points (one Triton kernel, nothing of size n×k is written), distances
+(X again), and sums (each row read once for each of its points). The last column holds them against the sum of their own
+floors. What is missing is in the choice of the nearest points: with few columns it costs more instructions than the
+product itself.
+
+## On a cluster
+
+```bash
+pip install 'hidegl[dask]'
+```
+
+```python
+from distributed import Client
+import hidegl
+
+client = Client("scheduler:8786")  # or Client() for the cores of this machine
+rows = hidegl.read_rows("embeddings/*.parquet", cluster=True)  # or any Dask array
+model = hidegl.HiDeGL().fit(rows, y)  # y: numpy or Dask
+labels = model.predict(rows)  # a lazy Dask array
+```
+
+Blocks stay on their workers. An iteration is one task a block and a tree of sums: k×d numbers come back, never rows, and
+the memory of the driver does not grow with them. A worker that dies is made good by Dask; sums are added in a fixed
+order, so the result is the same. If the scheduler is lost, an error says so, and a fit with `checkpoint` goes on from its
+last iteration. `device="cuda"` lets each worker compute on its own GPU; Dask arrays of tensors work as well.
+
+4,000,000 × 64 rows in 16 Parquet files, k = 500, two worker processes of one thread, beside the local engine with two
+threads on the same files and the same machine, runs taken in turns:
+
+| | local | cluster |
+|---|---|---|
+| seconds, labels included | {local_seconds} | {cluster_seconds} ({ratio} × in the median of pairs) |
+| peak memory of this process, MB | {local_peak:,} | {driver_peak:,} |
+| peak memory of a worker, MB | | {worker_peak:,} |
+| sent to this process an iteration, MB | | {sent} (k×d float64 are {small}) |
+
+{agreement} % of the labels are the same. With a worker killed by SIGKILL in the midst of the learning, the fit took
+{killed_seconds} s and gave {killed_same}.
+
+## A billion rows, on paper
+
+10⁹ × 256 float32 rows are {terabytes} TB. With 20 machines of 16 cores, at the rates of one core that were measured here
+({core_rate} Gflop/s in an EM iteration, {read_rate} MB/s read from Parquet):
+
+| step | work | seconds |
+|---|---|---|
+| reading: once for each sample of rows (preparation, three stages, σ) and once for all | 6 × {terabytes} TB, {one_read} s each | {reads} |
+| learning k = 1,500 points: about 30 iterations on 384,000 rows | {traffic} MB back an iteration | {learning} |
+| assigning every row to its points: one product | {petaflop} Pflop | {assign} |
+| the graph: two sums over assignments that are kept, {kept} GB a machine; k×k solves | | seconds |
+
+That is about {minutes} minutes, if disks and network keep up with 16 cores that read; most of it is reading, and rows that
+are kept in the memory of the workers are read once. On 20 GPUs the rows fit into half precision on the cards
+({card_gigabytes} GB each), and the product takes {card_seconds} s at the {card_rate} Tflop/s of the 50-million-row fit
+above: all of the time is reading.
+"""
+
+if __name__ == "__main__":
+    main()
