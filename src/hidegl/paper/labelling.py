@@ -43,7 +43,7 @@ def accuracies(
     y holds the classes 0 to c − 1, and every draw has a label of each.
     """
     Z = model._Z.collect()
-    labels = [Labels(np.unique(y), np.where(np.isin(np.arange(len(y)), rows), y, -1)) for rows in draws]
+    labels = [Labels.of(np.unique(y), np.where(np.isin(np.arange(len(y)), rows), y, -1)) for rows in draws]
     given = [GivenLabels(drawn.rows, Z[drawn.rows], drawn.one_hot) for drawn in labels]
     A = answers(rule, given)
     scores = Z.product(A) / Z.product(rule.delta)[:, None]
