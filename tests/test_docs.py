@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -94,6 +95,13 @@ def test_the_suggestions_in_the_readme_are_those_stored():
     for row in results["audit"]:
         if row["model"] == "HiDeGL":
             assert f"{row['mean']:.2f} on {row['data']}" in readme
+
+
+def test_the_page_on_scaling_is_what_the_stored_results_say():
+    spec = importlib.util.spec_from_file_location("scaling", ROOT / "benchmarks" / "scaling.py")
+    scaling = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scaling)
+    assert (ROOT / "docs" / "scaling.md").read_text() == scaling.page()
 
 
 def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
             f"X must have the columns of the fit in their order, {', '.join(estimator.feature_names_in_)}, got "
             f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])"
         )
-    return X
+    return X.ready() if reset else X
 
 
 def tensor_rows(X: Any, device: Any) -> Rows:

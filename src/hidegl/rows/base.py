@@ -55,6 +55,10 @@ class Rows(ABC):
     def persist(self) -> Self:
         """The same rows, computed once and kept where they are, when the engine has room for them."""
 
+    def ready(self) -> Self:
+        """The same rows before many passes: kept where they are, if the engine would make them anew each time."""
+        return self
+
     @abstractmethod
     def select(self, indices: NDArray[np.intp]) -> Self:
         """Some of the rows, in the order of `indices`, computed once and kept, as rows of the same engine."""

@@ -115,6 +115,9 @@ class ClusterRows(Rows):
             kept = dask.persist(*blocks)
         return self._with(kept, maps=(), kept=True)
 
+    def ready(self) -> ClusterRows:
+        return self.persist()
+
     def select(self, indices: NDArray[np.intp]) -> ClusterRows:
         """Joined, on the workers, to blocks that are worth a task."""
         picked, lengths = self._picked(indices)
