@@ -141,7 +141,7 @@ def timed(way: str, folder: str, y: Any, rows: Any, pids: Any, callback: Any = N
     peak = PeakMemory(pids())
     before = memory("VmRSS")
     begun = time.perf_counter()
-    model = HiDeGL(K, random_state=0, callback=callback).fit(rows, y)
+    model = HiDeGL(K, random_state=0, device="cpu", callback=callback).fit(rows, y)
     fitted = time.perf_counter()
     labels = model.transduction_
     taken = time.perf_counter() - begun

@@ -27,13 +27,12 @@ def page() -> str:
     from_file = {r["rows"]: r for r in speed["rows"]["runs"] if r["where"] == "file"}
     grown = {r["rows"]: r for r in gpu["growth"]["rows"]}
     sizes = "\n".join(
-        f"| {n:,} | {local[n]['seconds'] if n in local else '–'} | {from_file[n]['seconds'] if n in from_file else '–'} | "
-        f"{grown[n]['seconds'] if n in grown else '–'} |"
+        f"| {n:,} | {seconds(local, n)} | {seconds(from_file, n)} | {seconds(grown, n)} |"
         for n in sorted({*local, *grown})
     )
     a, b, c = gpu["a"], gpu["b"], gpu["c"]
     fits = "\n".join(
-        f"| {what} | {fit['seconds']} s | {fit['dtype']}, {fit['n_components']} columns | {right(fit)} |"
+        f"| {what} | {fit['seconds']:.3f} | {fit['dtype']}, {fit['n_components']} columns | {right(fit)} |"
         for what, fit in (
             ("280,000 × 784 pixels, k = 500, a tensor on the card", a["fit_from_a_tensor"]),
             ("the same from a numpy array", a["fit_from_an_array"]),
@@ -50,7 +49,7 @@ def page() -> str:
         f"{i['share_of_roofline']:.0%} | {i['share_of_three_passes']:.0%} |"
         for i in (a["iteration"], b["iteration"], c["iteration"])
     )
-    points = ", ".join(f"{r['seconds']} s for {r['points']:,}" for r in gpu["growth"]["points"])
+    points = ", ".join(f"{r['seconds']:.2f} s for {r['points']:,}" for r in gpu["growth"]["points"])
     one, many, killed = (cluster["runs"][way] for way in ("local", "cluster", "cluster, a worker killed"))
     limits, host = gpu["ceilings"], gpu["host"]
     same = a["same_labels_as_float64"]
@@ -80,8 +79,13 @@ def page() -> str:
         if cluster["killed_same_labels"] and cluster["killed_same_points"]
         else "OTHER RESULTS",
         agreement=cluster["same_labels_as_local_percent"],
+        processor=cluster["environment"]["processor"],
         **billion(speed, cluster, gpu),
     )
+
+
+def seconds(runs: dict[int, dict[str, Any]], n: int) -> str:
+    return f"{runs[n]['seconds']:.2f}" if n in runs else "–"
 
 
 def right(fit: dict[str, Any]) -> str:
@@ -158,8 +162,8 @@ tensor with a tensor.
 
 Rows are kept in half precision on the card when rounding moves them by less than a hundredth of the distance to their
 nearest neighbours (a sample tells), and in float32 otherwise. The product chooses the nearest points, and their distances
-are computed again from differences, in float32. From the same start, {same} of the labels are those of a fit in float64
-from end to end.
+are computed again from differences, in float32. From the same start, the labels are those of a fit in float64 from end to
+end for {same} of the 280,000 rows below.
 
 One {device}, torch {torch}, median of 5 after a warm-up, the start and the labels of all rows counted in:
 
@@ -167,12 +171,13 @@ One {device}, torch {torch}, median of 5 after a warm-up, the start and the labe
 |---|---|---|---|
 {fits}
 
-The first is {paper} times as fast as the paper's 240 s on its own machine, which leave the k-means out. 15 iterations on
-280,000 × 784 rows take {kmeans[hidegl_seconds]} s; 15 steps of k-means in plain torch with TF32 take
-{kmeans[kmeans_seconds]} s (cuML and faiss were not on that machine). Seconds at 4 million × 64 rows as points grow: {points};
-from a few thousand on, the k×k systems of the graph, which are solved on the host, take most of it. 8 million × 64 rows of
-the host take {host[sent_at_once]} s sent at once, {host[sent_in_blocks]} s sent in blocks, and {host[on_the_device]} s from
-the card.
+- The first is {paper} times as fast as the paper's 240 s on its own machine, which leave the k-means out.
+- 15 iterations on 280,000 × 784 rows take {kmeans[hidegl_seconds]} s, and 15 steps of k-means in plain torch with TF32
+  {kmeans[kmeans_seconds]} s (cuML and faiss were not on that machine).
+- 4 million × 64 rows, as points grow: {points}. From a few thousand on, time grows with the square and the cube of the
+  points: Prim's tree is one program on the card, and the k×k systems of the graph are solved on the host.
+- 8 million × 64 rows, k = 1,000: {host[on_the_device]} s on the card, {host[sent_at_once]} s from an array that is sent at
+  once, {host[sent_in_blocks]} s if it is sent in blocks.
 
 One EM iteration, in milliseconds, rows in half precision, 3 points a row. The roofline is X read once and X·Cᵀ
 multiplied once, at the ceilings measured on that card: {copy} TB/s for a copy and {half} Tflop/s for a product in half
@@ -209,7 +214,7 @@ order, so the result is the same. If the scheduler is lost, an error says so, an
 last iteration. `device="cuda"` lets each worker compute on its own GPU; Dask arrays of tensors work as well.
 
 4,000,000 × 64 rows in 16 Parquet files, k = 500, two worker processes of one thread, beside the local engine with two
-threads on the same files and the same machine, runs taken in turns:
+threads on the same files and the same two cores ({processor}), runs taken in turns:
 
 | | local | cluster |
 |---|---|---|
@@ -218,8 +223,9 @@ threads on the same files and the same machine, runs taken in turns:
 | peak memory of a worker, MB | | {worker_peak:,} |
 | sent to this process an iteration, MB | | {sent} (k×d float64 are {small}) |
 
-{agreement} % of the labels are the same. With a worker killed by SIGKILL in the midst of the learning, the fit took
-{killed_seconds} s and gave {killed_same}.
+The cluster is ahead because its workers read the files once and keep the rows, where one process reads them again for each
+sample. {agreement} % of the labels are the same. With a worker killed by SIGKILL in the midst of the learning, the fit
+took {killed_seconds} s and gave {killed_same}.
 
 ## A billion rows, on paper
 
@@ -234,9 +240,9 @@ threads on the same files and the same machine, runs taken in turns:
 | the graph: two sums over assignments that are kept, {kept} GB a machine; k×k solves | | seconds |
 
 That is about {minutes} minutes, if disks and network keep up with 16 cores that read; most of it is reading, and rows that
-are kept in the memory of the workers are read once. On 20 GPUs the rows fit into half precision on the cards
-({card_gigabytes} GB each), and the product takes {card_seconds} s at the {card_rate} Tflop/s of the 50-million-row fit
-above: all of the time is reading.
+are kept in the memory of the workers are read once. On 20 GPUs the rows fit on the cards in half precision
+({card_gigabytes} GB each), and the product takes {card_seconds} s at the {card_rate} Tflop/s of the iteration on 50 million
+rows above: all of the time is reading.
 """
 
 if __name__ == "__main__":

@@ -105,8 +105,8 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
     random_state : int, RandomState instance or None, default=None
         The seed of the start. The same seed gives the same labels, whatever the number of threads.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
-        Where to compute. "auto": a tensor stays where it is; arrays and files of more than 5 million numbers go to a
-        GPU, if torch finds one. Rows on a cluster are computed by their workers, each on this device.
+        Where to compute. "auto": a tensor stays where it is, and an array of more than 5 million numbers goes to a GPU,
+        if torch finds one. Rows on a cluster are computed by their workers, on a device that is named here.
     checkpoint : str or path, default=None
         A file to which the points are written after each iteration. If it is there when `fit` begins, the learning
         goes on from it and ends as if it had not been interrupted. It is removed when the fit is done.

@@ -38,7 +38,7 @@ class Rows(ABC):
     """Whether the rows are computed already, so that a pass over them is cheap."""
 
     n_numbers: int = 0
-    """How many numbers of this host's memory or disk they are, if they could go to a GPU."""
+    """How many numbers of this host's memory they are, if a GPU would be faster; reading a file takes as long there."""
 
     precision: str = "float32"
     """The narrowest numbers that a block is worth being computed in."""

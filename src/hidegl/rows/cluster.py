@@ -33,11 +33,10 @@ Maps = tuple[Any, ...]
 SUMMED_AT_ONCE = 8
 """How many sums one task of the tree adds up."""
 
-BLOCK_ROWS = 65_536
-"""Rows that were selected are joined to blocks of about so many: fewer would cost more to schedule than to compute."""
-
-BLOCKS_A_WORKER = 4
-"""But no fewer blocks than these for each thread of a worker."""
+READ_ROWS, SELECTED_ROWS = 65_536, 8_192
+"""About how many rows of a file, and of those that were selected for the learning, make a block. The number of workers
+must not matter, since they come and go.
+"""
 
 COLLECTED_AT_ONCE = 16
 """How many blocks are on their way to this host at a time."""
@@ -79,7 +78,7 @@ class ClusterRows(Rows):
     @classmethod
     def of_parquet(cls, files: ParquetFiles) -> ClusterRows:
         """Rows of Parquet files that the workers read, some row groups a block."""
-        groups = joined(files.group_sizes, int(np.ceil(files.shape[0] / BLOCK_ROWS)))
+        groups = joined(files.group_sizes, int(np.ceil(files.shape[0] / READ_ROWS)))
         read = delayed(files.reader, pure=False, traverse=False)
         blocks = [delayed(read_groups, pure=False)(read, files.groups[start:stop]) for start, stop in groups]
         return cls(blocks, [sum(files.group_sizes[start:stop]) for start, stop in groups], names=files.names)
@@ -121,7 +120,7 @@ class ClusterRows(Rows):
     def select(self, indices: NDArray[np.intp]) -> ClusterRows:
         """Joined, on the workers, to blocks that are worth a task."""
         picked, lengths = self._picked(indices)
-        groups = joined(lengths, max(BLOCKS_A_WORKER * n_threads(), int(np.ceil(len(indices) / BLOCK_ROWS))))
+        groups = joined(lengths, int(np.ceil(len(indices) / SELECTED_ROWS)))
         blocks = [delayed(join, pure=False)(picked[start:stop]) for start, stop in groups]
         with clear_errors():
             kept = dask.persist(*blocks)
@@ -261,10 +260,6 @@ def workers_memory() -> float:
     """Bytes that all workers may use."""
     limits = [worker["memory_limit"] for worker in workers()]
     return sum(limits) if limits and all(limits) else available_memory()
-
-
-def n_threads() -> int:
-    return sum(worker["nthreads"] for worker in workers()) or 2
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class LocalRows(Rows):
 
     @property
     def n_numbers(self) -> int:  # type: ignore[override]
-        return 0 if sp.issparse(self._source) else math.prod(self._source.shape)
+        return 0 if sp.issparse(self._source) or self.on_disk else math.prod(self._source.shape)
 
     def on_device(self, device: Any) -> Rows:
         from hidegl.rows.tensors import TensorRows, checked_device, fitting
