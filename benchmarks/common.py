@@ -12,7 +12,7 @@ from hidegl.paper.machine import PACKAGES, environment
 from hidegl.persistence import replacing
 
 RESULTS = Path(__file__).parent / "results"
-PEERS = ("graphlearning", "annoy")
+PEERS = ("graphlearning", "annoy", "dask", "distributed", "pyarrow", "torch", "triton")
 
 
 def memory(field: str) -> float:

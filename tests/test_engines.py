@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from hidegl import HiDeGL, load, read_rows
+from hidegl import AutoHiDeGL, HiDeGL, load, read_rows
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.learning import Checkpoint
 from hidegl.rows.arrays import on_host
@@ -189,6 +189,15 @@ class TestLaws:
         model = HiDeGL(40, random_state=0).fit(engine(X), y)
         with pytest.raises(ValueError, match=r"expecting 100 features|100 columns of the fit, got 101"):
             model.predict(engine(np.c_[X, X[:, 0]]))
+
+    def test_an_average_of_models_and_what_to_label_next(self, engine):
+        X, truth = DATA["digits"][0][:600], DATA["digits"][1][:600]
+        y = np.where(np.arange(600) < 60, truth, -1)
+        expected, got = (AutoHiDeGL("quick", random_state=0).fit(rows, y) for rows in (X, engine(X)))
+        assert np.mean(got.transduction_ == expected.transduction_) >= SAME_LABELS
+        np.testing.assert_array_equal(got.predict(engine(X[:100])), expected.predict(X[:100]))
+        expected, got = (HiDeGL(40, random_state=0).fit(rows, y) for rows in (X, engine(X)))
+        np.testing.assert_array_equal(got.suggest(5), expected.suggest(5))
 
 
 class StopError(Exception):

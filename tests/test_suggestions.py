@@ -73,7 +73,7 @@ def test_the_first_choice_gains_most_in_the_dense_covariance(p, with_labels):
         S = np.linalg.inv(np.linalg.inv(S) + p.Z[p.labelled].T @ p.Z[p.labelled] / noise)
     weights = np.random.default_rng(0).random(len(S))
     free = codes < 0
-    first = suggested_rows(rule, Labels(np.arange(1), codes), weights, 1)[0]
+    first = suggested_rows(rule, Labels.of(np.arange(1), codes), weights, 1)[0]
     gains = (weights @ S) ** 2 / (np.diag(S) + noise)
     reachable = np.unique(p.Z[free].argmax(axis=1))
     assert free[first]

@@ -40,8 +40,9 @@ from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, scales_towards, shrunk_shares
 from hidegl.progress import Progress
-from hidegl.reading import rows_of
+from hidegl.reading import check_device, rows_of
 from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
+from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
 from hidegl.suggestions import openness, suggested_rows
@@ -86,6 +87,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         labels leave it open, and only half believed.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
+    device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
+        Where to compute, as in `HiDeGL`.
     verbose : bool, default=False
         Show progress, if standard error is a terminal.
 
@@ -123,11 +126,13 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         *,
         class_prior: str | ArrayLike = "auto",
         random_state: Any = None,
+        device: Any = "auto",
         verbose: bool = False,
     ) -> None:
         self.effort = effort
         self.class_prior = class_prior
         self.random_state = random_state
+        self.device = device
         self.verbose = verbose
 
     # Learning
@@ -135,8 +140,9 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`."""
         check_name("effort", self.effort, EFFORTS)
+        check_device(self.device)
         self.__dict__.pop("_labels", None)  # not fitted, until all is done
-        rows = rows_of(self, X, reset=True)
+        rows = rows_of(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
         self._shares(labels)  # an error now, rather than after the learning
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -163,7 +169,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
 
     def _learn(self, rows: Rows, rng: np.random.Generator) -> Iterator[HiDeGL]:
         """The models, without labels. Those with the same points differ in the width of their assignments."""
-        fixed: dict[str, Any] = {"preprocess": None, "n_components": None}
+        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "device": self.device}
         for most in EFFORTS[self.effort].points:
             k = min(most, max(rows.n_rows // ROWS_A_POINT, 1))
             first = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
@@ -204,7 +210,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
 
     def _infer(self, labels: Labels) -> Matrix:
         """Every model's coefficients; the mean over the models of each label's probabilities from the other labels."""
-        numbered = Labels(np.arange(len(labels.classes)), labels.codes)
+        numbered = Labels.of(np.arange(len(labels.classes)), labels.codes)
         hidden: Any = 0.0
         for member in self.estimators_:
             if labels.any:
@@ -320,7 +326,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         rows = self._prepared(X)
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to predict: give some to relabel(y)")
-        return self._finish(self._mean(lambda member: member.predict_proba(rows)), rows)
+        return self._finish(self._mean(lambda member: np.asarray(on_host(member.predict_proba(rows)))), rows)
 
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points of all models, side by side, sparse; rows sum to 1."""
@@ -396,7 +402,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
 
     def _prepared(self, X: Any) -> Rows:
         check_is_fitted(self)
-        return rows_of(self, X, reset=False).map(prepare, self._preparation).persist()
+        return rows_of(self, X, reset=False, device=self.device).map(prepare, self._preparation).persist()
 
     # Files
 

@@ -30,6 +30,7 @@ from hidegl.preparation import Preparation, check_preparation, learn_preparation
 from hidegl.priors import class_shares, column_scales, distributions
 from hidegl.progress import Callback, Progress
 from hidegl.reading import check_device, rows_of
+from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
@@ -283,7 +284,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         unsure. Rows with a label are never among them. A k×k inverse and one pass over the assignments.
         """
         check_is_fitted(self)
-        weights = self._Z.sum(open_mass, *self._scoring)[0] if self._labels.any else self.mass_
+        weights = on_host(self._Z.sum(open_mass, *self._scoring))[0] if self._labels.any else self.mass_
         return suggested_rows(self._lgc_rule, self._labels, weights, n)
 
     def audit(self) -> list[JudgedLabel]:

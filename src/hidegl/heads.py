@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from hidegl.calibration import SMALLEST, can_be_judged
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector
+from hidegl.rows.arrays import cast, namespace
 from hidegl.rows.base import Rows, sample_indices
 
 FOLDS = 5
@@ -78,9 +80,12 @@ class LinearHead:
         return cls(coef, intercept)
 
 
-def head_distributions(X: NDArray[np.floating], coef: Matrix, intercept: Vector) -> Matrix:
+def head_distributions(X: Any, coef: Matrix, intercept: Vector) -> Matrix:
     """The probabilities of the classes for a block of prepared rows."""
-    return softmax(X @ coef + intercept, axis=1)
+    xp = namespace(X)
+    logits = cast(X, coef.dtype) @ coef + intercept
+    powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
 
 
 def cross_validated(

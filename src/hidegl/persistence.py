@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl._version import __version__
+from hidegl.rows.arrays import library
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """Plain values for JSON, and arrays."""
@@ -67,6 +68,8 @@ class SavedModel(ABC):
                 parameters[name] = None
             elif isinstance(value, os.PathLike):
                 parameters[name] = os.fspath(value)
+            elif library(value) == "torch":  # a device
+                parameters[name] = str(value)
             elif isinstance(value, PLAIN):
                 parameters[name] = value
             else:

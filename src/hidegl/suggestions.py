@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hidegl.inference import LGCRule, label_distributions
 from hidegl.labels import Labels
 from hidegl.linalg import Matrix, Vector, solve_spd
+from hidegl.rows.arrays import namespace
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.settings import check_count
@@ -28,8 +29,8 @@ NOISE = 1e-3
 
 def openness(P: Matrix) -> Vector:
     """How much is open about each row, from a half to 1: the nearer its two best classes are to each other."""
-    best = np.partition(P, -2, axis=1)[:, -2:] if P.shape[1] > 1 else np.insert(P, 0, 0, axis=1)
-    return 1 - (best[:, 1] - best[:, 0]) / 2
+    ordered = namespace(P).sort(P, axis=1)
+    return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
 
 
 def open_mass(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
