@@ -174,8 +174,9 @@ One {device}, torch {torch}, median of 5 after a warm-up, the start and the labe
 - The first is {paper} times as fast as the paper's 240 s on its own machine, which leave the k-means out.
 - 15 iterations on 280,000 × 784 rows take {kmeans[hidegl_seconds]} s, and 15 steps of k-means in plain torch with TF32
   {kmeans[kmeans_seconds]} s (cuML and faiss were not on that machine).
-- 4 million × 64 rows, as points grow: {points}. From a few thousand on, time grows with the square and the cube of the
-  points: Prim's tree is one program on the card, and the k×k systems of the graph are solved on the host.
+- 4 million × 64 rows, as points grow: {points}. Beyond a few thousand, what
+  grows with the square and the cube of the points is not yet made for the card: Prim's tree is one program there, and the
+  k×k systems of the graph are solved on the host.
 - 8 million × 64 rows, k = 1,000: {host[on_the_device]} s on the card, {host[sent_at_once]} s from an array that is sent at
   once, {host[sent_in_blocks]} s if it is sent in blocks.
 
@@ -211,7 +212,8 @@ labels = model.predict(rows)  # a lazy Dask array
 Blocks stay on their workers. An iteration is one task a block and a tree of sums: k×d numbers come back, never rows, and
 the memory of the driver does not grow with them. A worker that dies is made good by Dask; sums are added in a fixed
 order, so the result is the same. If the scheduler is lost, an error says so, and a fit with `checkpoint` goes on from its
-last iteration. `device="cuda"` lets each worker compute on its own GPU; Dask arrays of tensors work as well.
+last iteration. `device="cuda"` lets each worker compute on its own GPU, and Dask arrays of tensors work as well; both
+were tested with tensors on processors only.
 
 4,000,000 × 64 rows in 16 Parquet files, k = 500, two worker processes of one thread, beside the local engine with two
 threads on the same files and the same two cores ({processor}), runs taken in turns:
