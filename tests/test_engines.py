@@ -319,6 +319,16 @@ class TestCluster:
         np.testing.assert_array_equal(lazy.compute(), model.predict(X))
         assert isinstance(model.predict_proba(da.from_array(X)), da.Array)
 
+    def test_each_worker_computes_on_its_device(self, da):
+        """What `device="cuda"` does with rows on a cluster, on torch's CPU."""
+        pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
+        from hidegl.rows.cluster import ClusterRows
+
+        X, y = problem("moons")
+        rows = ClusterRows.of(da.from_array(X, chunks=(200, -1))).on_device("cpu")
+        model = HiDeGL(40, random_state=0).fit(rows, y)
+        np.testing.assert_array_equal(model.transduction_, HiDeGL(40, random_state=0).fit(X, y).transduction_)
+
     def test_chunks_of_unknown_length(self, da):
         X, y = problem("moons")
         array = da.from_array(X, chunks=(200, -1))
