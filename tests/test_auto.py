@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.auto import EFFORTS, n_models
 from hidegl.calibration import expected_calibration_error, learned_temperature, sharpened
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+from hidegl.heads import LinearHead, head_distributions, head_weight, self_trained
 from hidegl.inference import GivenLabels, LGCRule, scores
 from hidegl.labels import Labels
+from hidegl.preparation import learn_preparation
 from hidegl.priors import scales_towards, shrunk_shares
+from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
+from hidegl.rows.local import LocalRows
 from problems import problems
 from test_inference import as_assignments, given_labels, implicit
 
@@ -140,6 +147,68 @@ def test_leave_one_out_is_what_the_other_labels_say(p):
         rest = GivenLabels(p.labelled[others], as_assignments(p.Z[p.labelled[others]]), p.Y_l[others])
         alone = scores(as_assignments(p.Z[p.labelled[[i]]]), rule.infer(rest), rule.delta)
         np.testing.assert_allclose(together[i], alone[0], rtol=1e-5, atol=1e-8)
+
+
+@given(problems(), st.integers(1, 3))
+def test_refinement_is_the_dense_scheme(p, steps):
+    """Two models: with the tree and without it."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
+    rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, 0.0)]
+    refined, coefficients = refine(
+        P, [Diffusion(as_assignments(p.Z), rule) for rule in rules], p.labelled, p.Y_l, steps
+    )
+    state = P
+    for _ in range(steps):
+        U = state**2 / (state**2).sum(axis=1, keepdims=True)
+        U[p.labelled] = p.Y_l
+        state = 0
+        for eta in (p.eta, 0.0):
+            W = reference.accurate_graph(p.Z, p.G, p.alpha, eta)
+            F = 2 * W @ U / (2 * W.sum(axis=1) + p.lambda2)[:, None]
+            state = state + F / F.sum(axis=1, keepdims=True) / 2
+    np.testing.assert_allclose(refined, state, rtol=1e-4, atol=1e-5)  # probabilities below 1e-6 count as 1e-6
+    for rule, A in zip(rules, coefficients, strict=True):
+        assert A.shape == (len(rule.delta), p.Y_l.shape[1])
+
+
+def test_a_temperature_makes_one_as_sure_as_another():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1, 1, 1], size=500)
+    for goal in (0.4, 1.0, 3.0):
+        assert temperature_as_sure_as(P, sharpened(P, goal)) == pytest.approx(goal, rel=0.02)
+    assert temperature_as_sure_as(np.full((5, 2), 0.5), sharpened(P, 0.5)[:, :2]) > 0  # cannot be surer: no error
+
+
+def test_a_linear_classifier_gets_the_weight_that_the_labels_give_it():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], 20)
+    right = np.where(np.eye(2)[codes] > 0, 0.9, 0.1)
+    wrong = np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1)
+    assert head_weight(wrong, right, codes, usual=0.0) > 0.6
+    assert head_weight(right, wrong, codes, usual=0.5) < 0.2
+    assert head_weight(right[:5], wrong[:5], codes[:5], usual=0.5) == 0.5  # too few to judge by
+
+
+def test_a_linear_classifier_learns_from_rows_that_the_graph_is_sure_of():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    X = rng.normal(size=(2000, 20)) + np.where(y, 0.7, -0.7)[:, None]
+    labels = Labels.read(np.where(np.arange(2000) < 4, y, -1), 2000)
+    noisy = np.where(rng.random(2000) < 0.8, y, 1 - y)  # the graph is right four times of five
+    P = np.where(np.eye(2)[noisy] > 0, 0.8, 0.2)
+    alone = LinearHead.fit(X[:4], y[:4], 2)
+    taught = self_trained(LocalRows(X), P, labels, rng)
+    shares = [np.mean(head_distributions(X, head.coef, head.intercept).argmax(axis=1) == y) for head in (alone, taught)]
+    assert shares[1] > max(shares[0], 0.97)
+
+
+def test_embeddings_are_told_from_amounts():
+    rng = np.random.default_rng(0)
+    signed = rng.normal(size=(300, 120))
+    for X, expected in ((signed, True), (abs(signed), False), (signed[:, :10], False)):
+        preparation = learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng)
+        assert preparation.is_of_directions == expected
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=6))

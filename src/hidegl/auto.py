@@ -60,7 +60,7 @@ class Plan:
 EFFORTS = {
     "quick": Plan(points=(1500,), refinements=0),
     "default": Plan(points=(1500, 3000, 6000), refinements=2),
-    "best": Plan(points=(6000, 10_000, 10_000), refinements=4),
+    "best": Plan(points=(6000, 10_000), refinements=4),
 }
 
 ROWS_A_POINT = 2
@@ -81,7 +81,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
     Parameters
     ----------
     effort : {"quick", "default", "best"}, default="default"
-        How much time to spend: 2, 6 or 6 models, with up to 1,500, 6,000 or 10,000 points.
+        How much time to spend: 2, 6 or 4 models, with up to 1,500, 6,000 or 10,000 points.
     class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
         The share of the rows that each class has. "auto": that of its labels, drawn to equal shares as far as so few
         labels leave it open, and only half believed.

@@ -1,0 +1,164 @@
+"""The tables and the plot of docs/accuracy.md, from the stored results; nothing is fitted here.
+
+python benchmarks/accuracy/page.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import cells
+import peers
+from cells import CELLS, OTHERS, TITLES, paper_best
+
+from hidegl.persistence import replacing
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+DRAWS = range(1000, 1010)
+"""Not looked at before the recipe was settled."""
+
+EFFORTS = ("quick", "default", "best")
+
+
+class Results:
+    """Accuracies, calibration errors and seconds of the report's draws, by method, data set and number of labels."""
+
+    def __init__(self, ours: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+        named = [{**r, "method": r["effort"], "seconds": r["fit_seconds"]} for r in ours]
+        self.records = [r for r in [*named, *others] if r["draw"] in DRAWS]
+
+    def values(self, method: str, data: str, labels: int, of: str = "accuracy") -> list[float]:
+        key = method, data, labels
+        return [r[of] for r in self.records if (r["method"], r["data"], r["labels"]) == key]
+
+    def shown(self, method: str, data: str, labels: int) -> str:
+        found = self.values(method, data, labels)
+        if not found:
+            return "–"
+        text = f"{mean(found):.1f} ± {stdev(found):.1f}" if len(found) > 1 else f"{found[0]:.1f}"
+        return text if len(found) == len(DRAWS) else f"{text} ({len(found)} draws)"
+
+    def mean_over(self, method: str, wanted: Iterable[tuple[str, int]], of: str = "accuracy") -> str:
+        found = [self.values(method, data, labels, of) for data, labels in wanted]
+        if not all(found):
+            return "–"
+        return f"{mean(mean(values) for values in found):.{3 if of != 'accuracy' else 2}f}"
+
+
+def cells_table(results: Results) -> str:
+    paper = paper_best()
+    lines = ["| data | labels | default | best | the paper, tuned |", "|---|---|---|---|---|"]
+    for data, counts in CELLS.items():
+        for n in counts:
+            ours = " | ".join(results.shown(effort, data, n) for effort in EFFORTS[1:])
+            lines.append(f"| {TITLES[data]} | {n} | {ours} | {paper[TITLES[data], n]:.1f} |")
+    every = [(data, n) for data, counts in CELLS.items() for n in counts]
+    average = mean(paper[TITLES[data], n] for data, n in every)
+    ours = " | ".join(f"**{results.mean_over(effort, every)}**" for effort in EFFORTS[1:])
+    return "\n".join([*lines, f"| mean | | {ours} | {average:.2f} |"])
+
+
+def others_table(results: Results) -> str:
+    lines = ["| data | labels | default |", "|---|---|---|"]
+    unbalanced = {name: counts for name, counts in OTHERS.items() if ":" in name}
+    for data, counts in unbalanced.items():
+        title = f"{TITLES[data.partition('-')[0]]}, 10:1"
+        lines += [f"| {title} | {n} | {results.shown('default', data, n)} |" for n in counts]
+    five = [(data, n) for data, counts in {**unbalanced, "usps2": CELLS["usps2"]}.items() for n in counts]
+    return "\n".join([*lines, f"| mean, with USPS-2 | | **{results.mean_over('default', five)}** |"])
+
+
+def methods_table(results: Results, data: str, methods: Iterable[str], *, with_seconds: bool) -> str:
+    counts = {**CELLS, **OTHERS}[data]
+    lines = [
+        f"| method | {' | '.join(f'{n} labels' for n in counts)} |" + (" seconds |" if with_seconds else ""),
+        "|---|" + "---|" * (len(counts) + with_seconds),
+    ]
+    for method in methods:
+        row = " | ".join(results.shown(method, data, n) for n in counts)
+        name = f"`AutoHiDeGL({'' if method == 'default' else repr(method)})`" if method in EFFORTS else method
+        seconds = [s for n in counts for s in results.values(method, data, n, "seconds")]
+        lines.append(f"| {name} | {row} |" + (f" {mean(seconds):.1f} |" if with_seconds and seconds else ""))
+    return "\n".join(lines)
+
+
+def calibration_table(results: Results) -> str:
+    lines = ["| data | labels | error |", "|---|---|---|"]
+    larger = [(data, n) for data, counts in {**CELLS, **OTHERS}.items() for n in counts[-2:]]
+    for data, n in larger:
+        errors = results.values("default", data, n, "calibration_error")
+        lines.append(f"| {TITLES.get(data, data)} | {n} | {mean(errors):.3f} |" if errors else f"| {data} | {n} | – |")
+    overall = results.mean_over("default", larger, "calibration_error")
+    return "\n".join([*lines, f"| mean | | **{overall}** |"])
+
+
+def tables(results: Results) -> dict[str, str]:
+    graphs = [name for name in peers.METHODS if name.startswith("Poisson")]
+    banking = ["default", "Poisson", "1-NN", "logistic regression"]
+    return {
+        "cells": cells_table(results),
+        "unbalanced": others_table(results),
+        "mnist": methods_table(results, "mnist", [*EFFORTS, *graphs, "LabelSpreading"], with_seconds=False),
+        "banking77": methods_table(results, "banking77", banking, with_seconds=False),
+        "calibration": calibration_table(results),
+    }
+
+
+def with_tables(page: str, results: Results) -> str:
+    """The page with each table between its marks written anew."""
+    for name, table in tables(results).items():
+        marks = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
+        page = re.sub(marks, lambda found, table=table: found[1] + table + found[2], page, flags=re.DOTALL)
+    return page
+
+
+def plot(results: Results, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    paper = paper_best()
+    styles = {
+        "default": ("AutoHiDeGL()", "#0072B2", "o", "-"),
+        "Poisson": ("Poisson learning", "#D55E00", "s", "-"),
+        "LabelSpreading": ("LabelSpreading", "#009E73", "^", "-"),
+    }
+    figure, axes = plt.subplots(2, 4, figsize=(11, 5.2), layout="constrained")
+    for axis, (data, counts) in zip(axes.flat, CELLS.items(), strict=True):
+        for method, (label, colour, marker, line) in styles.items():
+            found = [(n, results.values(method, data, n)) for n in counts]
+            points = [(n, mean(v), stdev(v) if len(v) > 1 else 0.0) for n, v in found if v]
+            if points:
+                x, middle, spread = zip(*points, strict=True)
+                axis.plot(x, middle, color=colour, marker=marker, linestyle=line, markersize=5, label=label)
+                low, high = zip(*((m - s, min(m + s, 100)) for m, s in zip(middle, spread, strict=True)), strict=True)
+                axis.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
+        quoted = [paper[TITLES[data], n] for n in counts]
+        axis.plot(counts, quoted, color="#555555", linestyle="--", marker="x", markersize=5, label="the paper, tuned")
+        axis.set_title(TITLES[data], fontsize=10)
+        axis.grid(color="#dddddd", linewidth=0.6)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("accuracy in percent")
+    for axis in axes[1]:
+        axis.set_xlabel("number of labels")
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def main() -> None:
+    results = Results(cells.stored(), peers.stored())
+    page = DOCS / "accuracy.md"
+    text = with_tables(page.read_text(), results)
+    with replacing(page) as file:
+        file.write(text.encode())
+    plot(results, DOCS / "accuracy.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The peers of AutoHiDeGL on the same rows, as hidegl prepares them, and the same draws of labels, with their defaults.
+
+    HIDEGL_DATA=folder python benchmarks/accuracy/peers.py FIRST LAST [DATA ...] [-- METHOD ...]
+
+Appends a line for each method, cell and draw to results/peers.jsonl, and leaves out those that are there. The 10-NN
+graph of GraphLearning is built once for all draws, outside the seconds. "true shares" are those of the test labels,
+which a user does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from cells import CELLS, OTHERS, data
+
+from common import RESULTS
+from comparison import prepared
+from hidegl.datasets import draw_labels, hide_labels
+from hidegl.demo import nearest_labels, spread_labels
+
+STORE = RESULTS / "peers.jsonl"
+
+
+class Problem:
+    """Prepared rows, their true labels, and GraphLearning's graph over them."""
+
+    def __init__(self, name: str) -> None:
+        X, self.y = data(name)
+        self.X = prepared(X)
+
+    @cached_property
+    def graph(self) -> Any:
+        import graphlearning as gl
+
+        return gl.weightmatrix.knn(self.X, 10)
+
+    @cached_property
+    def true_shares(self) -> NDArray[np.float64]:
+        return np.unique(self.y, return_counts=True)[1] / len(self.y)
+
+
+def poisson(problem: Problem, labelled: NDArray[np.intp], shares: NDArray[np.float64] | None) -> NDArray[Any]:
+    import graphlearning as gl
+
+    return gl.ssl.poisson(problem.graph, class_priors=shares).fit_predict(labelled, problem.y[labelled])
+
+
+def poisson_mbo(problem: Problem, labelled: NDArray[np.intp], shares: NDArray[np.float64]) -> NDArray[Any]:
+    import graphlearning as gl
+
+    return gl.ssl.poisson_mbo(problem.graph, class_priors=shares).fit_predict(labelled, problem.y[labelled])
+
+
+def equal_shares(problem: Problem) -> NDArray[np.float64]:
+    return np.full(len(problem.true_shares), 1 / len(problem.true_shares))
+
+
+METHODS: dict[str, Callable[[Problem, NDArray[np.intp]], NDArray[Any]]] = {
+    "Poisson": lambda p, rows: poisson(p, rows, None),
+    "Poisson, true shares": lambda p, rows: poisson(p, rows, p.true_shares),
+    "PoissonMBO, equal shares": lambda p, rows: poisson_mbo(p, rows, equal_shares(p)),
+    "PoissonMBO, true shares": lambda p, rows: poisson_mbo(p, rows, p.true_shares),
+    "LabelSpreading": lambda p, rows: spread_labels(p.X, hide_labels(p.y, rows)),
+    "1-NN": lambda p, rows: nearest_labels(p.X, hide_labels(p.y, rows)),
+    "logistic regression": lambda p, rows: (
+        LogisticRegression(max_iter=500).fit(p.X[rows] / p.X.std(), p.y[rows]).predict(p.X / p.X.std())
+    ),
+}
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    (first, last, *names), methods = arguments[:cut], arguments[cut + 1 :] or list(METHODS)
+    warnings.simplefilter("ignore")
+    for name in names or CELLS:
+        problem = Problem(name)
+        done = {(r["data"], r["method"], r["labels"], r["draw"]) for r in stored()}
+        for n_labels in {**CELLS, **OTHERS}[name]:
+            for draw in range(int(first), int(last) + 1):
+                for method in methods:
+                    if (name, method, n_labels, draw) not in done:
+                        measure(problem, name, method, n_labels, draw)
+
+
+def measure(problem: Problem, name: str, method: str, n_labels: int, draw: int) -> None:
+    labelled = draw_labels(problem.y, n_labels, seed=draw)
+    if method.startswith("Poisson"):
+        _ = problem.graph
+    begun = time.perf_counter()
+    predicted = METHODS[method](problem, labelled)
+    seconds = time.perf_counter() - begun
+    right = np.delete(predicted == problem.y, labelled)
+    record = {
+        "data": name,
+        "method": method,
+        "labels": n_labels,
+        "draw": draw,
+        "accuracy": round(100 * float(right.mean()), 3),
+        "seconds": round(seconds, 2),
+    }
+    with STORE.open("a") as lines:
+        lines.write(json.dumps(record) + "\n")
+    print(record, flush=True)
+
+
+def stored() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
+
+
+if __name__ == "__main__":
+    main()
