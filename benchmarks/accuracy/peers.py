@@ -3,8 +3,8 @@
     HIDEGL_DATA=folder python benchmarks/accuracy/peers.py FIRST LAST [DATA ...] [-- METHOD ...]
 
 Appends a line for each method, cell and draw to results/peers.jsonl, and leaves out those that are there. The 10-NN
-graph of GraphLearning is built once for all draws, outside the seconds. "true shares" are those of the test labels,
-which a user does not have.
+graph of GraphLearning is built once for all draws, outside the seconds, with more neighbours where it falls into
+pieces. "True shares" are those of the test labels, which a user does not have.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -45,7 +46,11 @@ class Problem:
     def graph(self) -> Any:
         import graphlearning as gl
 
-        return gl.weightmatrix.knn(self.X, 10)
+        for n_neighbours in (10, 20, 40, 80):  # Poisson learning does not converge on a graph in pieces
+            graph = gl.weightmatrix.knn(self.X, n_neighbours)
+            if connected_components(graph, directed=False)[0] == 1:
+                break
+        return graph
 
     @cached_property
     def true_shares(self) -> NDArray[np.float64]:

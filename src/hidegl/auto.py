@@ -385,8 +385,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         lines = [
             f"{len(self._labels.codes):,} rows of {self.n_features_in_} columns, {prepared}; "
             f"{s['n_components']} dimensions are used.",
-            f"{len(self.estimators_)} models are averaged, with {sizes} points, each at widths around the one at which "
-            f"two points share a row: a few labels cannot tell which is best.",
+            f"{len(self.estimators_)} models are averaged, with {sizes} points, at two widths each: a few labels "
+            f"cannot tell which is best.",
         ]
         if self._labels.any:
             named = zip(self.classes_, s["class_shares"], strict=True)
@@ -395,8 +395,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             lines += [
                 f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}.",
                 f"From each label as the others predict it: a linear classifier has a weight of "
-                f"{s['linear_weight']:.0%}, and probabilities get temperatures of {s['temperatures'][0]:.2f} and "
-                f"{s['temperatures'][1]:.2f}.",
+                f"{s['linear_weight']:.0%} beside the graphs, and probabilities get temperatures of "
+                f"{s['temperatures'][0]:.2f} and {s['temperatures'][1]:.2f}.",
             ]
         return "\n".join(lines)
 
