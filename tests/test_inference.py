@@ -87,7 +87,7 @@ def test_labels_taken_out_of_the_shared_system_are_the_direct_solve(p):
     few = rule.infer(given_labels(p))
     gram_l, _ = degree_sums(as_assignments(p.Z[p.labelled]), rule.delta)
     direct = 2 * np.linalg.solve(
-        rule.graph.M_inv - 2 * (rule.gram - gram_l.matrix()), as_assignments(p.Z[p.labelled]).transposed_product(p.Y_l)
+        rule.system.matrix + 2 * gram_l.matrix(), as_assignments(p.Z[p.labelled]).transposed_product(p.Y_l)
     )
     np.testing.assert_allclose(few, direct, rtol=1e-7, atol=1e-9 * np.abs(direct).max())
 

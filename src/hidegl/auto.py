@@ -216,6 +216,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             if labels.any:
                 A, scales, P_loo = member._infer_and_leave_one_out(numbered)
                 member._keep_labels(numbered, A, scales)
+                member._B = None  # needed to make another graph only, and as large as the factors that are kept
                 hidden = hidden + P_loo / len(self.estimators_)
             else:
                 member.relabel(None)

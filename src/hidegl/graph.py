@@ -95,7 +95,7 @@ class ImplicitGraph:
     @cached_property
     def reach(self) -> Vector:
         """M Ξ 1 (k,): the degree of a row is its z times this."""
-        return Cholesky.of(self.M_inv).solve(self.mass)
+        return self.M.solve(self.mass)
 
 
 def point_sums(Z: Rows) -> tuple[Matrix, Vector]:

@@ -23,10 +23,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hidegl.graph import ImplicitGraph
-from hidegl.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients, solve_spd
+from hidegl.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients
 from hidegl.priors import column_scales, distributions
 from hidegl.rows.arrays import cast, namespace, on_host
 from hidegl.rows.assignments import Assignments, Gram
+from hidegl.rows.base import Rows
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,24 @@ def named(codes: Any, classes: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class DegreeRule:
-    """A rule with D = w diag(W1) + λ2 I, and what it needs of all rows: δ, Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1."""
+    """A rule with D = w diag(W1) + λ2 I: δ, Zᵀ D⁻¹ 1, and two factorised k×k matrices, M⁻¹ and S = M⁻¹ − w Zᵀ D⁻¹ Z."""
 
-    graph: ImplicitGraph
+    Z: Rows
+    M: Cholesky
     delta: Vector
-    gram: Matrix
     spread: Vector
+    system: Cholesky
 
     degree_weight: ClassVar[float]
 
     @classmethod
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
-        """One pass over Z, which sends k×k."""
+        """One pass over Z, which sends k×k. S is of all rows, labelled or not, so that it serves all labels."""
         delta = cls.degree_weight * graph.reach + lambda2
-        return cls(graph, delta, *on_host(graph.Z.sum(degree_sums, delta)))
+        S, spread = on_host(graph.Z.sum(degree_sums, delta))
+        S *= -cls.degree_weight
+        S += graph.M_inv
+        return cls(graph.Z, graph.M, delta, spread, Cholesky.of(S, overwrite=True))
 
 
 def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
@@ -105,13 +110,6 @@ class LGCRule(DegreeRule):
     """The LGC-based approach, by the k×k direct solve."""
 
     degree_weight = 2
-
-    @cached_property
-    def system(self) -> Cholesky:
-        """S = M⁻¹ − 2 Zᵀ D⁻¹ Z over all rows, labelled or not, factorised once for all labels."""
-        S = -2 * self.gram
-        S += self.graph.M_inv
-        return Cholesky.of(S, overwrite=True)
 
     def infer(self, given: GivenLabels) -> Matrix:
         """The labelled rows are taken out of S by Woodbury's identity: O(k²l), and no second factorisation.
@@ -134,7 +132,7 @@ class LGCRule(DegreeRule):
         hidden = np.empty((0, given.Y.shape[1]))
         if len(given.rows) > len(self.delta):
             gram_l, _ = degree_sums(given.Z, self.delta)
-            system = Cholesky.of(self.graph.M_inv - 2 * (self.gram - gram_l.matrix()), overwrite=True)
+            system = Cholesky.of(self.system.matrix + 2 * gram_l.matrix(), overwrite=True)
             A = 2 * system.solve(given.ZtY)
             if leave_out:
                 parts = (given.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
@@ -176,8 +174,8 @@ class LGCRuleByCG(LGCRule):
     """The LGC-based approach, by the paper's solver. It keeps Z and F, n×c numbers, on this host."""
 
     def infer(self, given: GivenLabels) -> Matrix:
-        Z: sp.csr_array = self.graph.Z.collect().to_csr().astype(np.float64)
-        Z_u, solve_M = Z[np.setdiff1d(np.arange(Z.shape[0]), given.rows)], self.graph.M.solve
+        Z: sp.csr_array = self.Z.collect().to_csr().astype(np.float64)
+        Z_u, solve_M = Z[np.setdiff1d(np.arange(Z.shape[0]), given.rows)], self.M.solve
         D = (Z_u @ self.delta)[:, None]
         F_u = conjugate_gradients(
             lambda F: D * F - 2 * (Z_u @ solve_M(Z_u.T @ F)),  # (2 L₃ + λ2 I) F
@@ -236,7 +234,7 @@ class PoissonRule(DegreeRule):
 
     def infer(self, given: GivenLabels) -> Matrix:
         sources = (given.Y - given.Y.mean(axis=0)) / given.Z.product(self.delta)[:, None]
-        A = solve_spd(self.graph.M_inv - self.gram, given.Z.transposed_product(sources))
+        A = self.system.solve(given.Z.transposed_product(sources))
         return A - self.delta[:, None] * (A / self.delta[:, None]).min(axis=0)
 
 
@@ -249,19 +247,20 @@ class MBORule(LGCRule):
     """The LGC rule, then thresholding dynamics (Merriman, Bence and Osher) on the implicit graph.
 
     Every row takes the class with the largest score, classes scaled to their shares and given labels kept; these
-    one-hot rows diffuse, F ← D⁻¹ 2W F; and so on. Each step is one pass over Z, which sends k×c, and k×k solves.
+    one-hot rows diffuse, F ← D⁻¹ 2W F; and so on. Each diffusion is one pass over Z, which sends k×c, and a k×k solve.
     """
 
     def infer(self, given: GivenLabels) -> Matrix:
         A = super().infer(given)
-        diffuse = self.graph.M.solve
+        diffuse = self.M.solve
         for _ in range(MBO_STEPS):
             scoring = A, self.delta, column_scales(self.spread @ A, given.shares)
-            (ZtU,) = on_host(self.graph.Z.sum(thresholded_sums, *scoring))
+            (ZtU,) = on_host(self.Z.sum(thresholded_sums, *scoring))
             (own,) = thresholded_sums(given.Z, *scoring)
             A = 2 * diffuse(ZtU - own + given.ZtY)
             for _ in range(MBO_DIFFUSIONS - 1):
-                A = 2 * diffuse(self.gram @ A)
+                (ZtF,) = on_host(self.Z.sum(scored_sums, A, self.delta))
+                A = 2 * diffuse(ZtF)
         return A
 
 
@@ -270,6 +269,11 @@ def thresholded_sums(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -
     best = best_classes(Z, A, delta, scales)
     U = best[:, None] == namespace(best).arange(A.shape[1], device=best.device)
     return (Z.transposed_product(cast(U, "float64")),)
+
+
+def scored_sums(Z: Assignments, A: Matrix, delta: Vector) -> tuple[Matrix]:
+    """Zᵀ F of a block."""
+    return (Z.transposed_product(scores(Z, A, delta)),)
 
 
 RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {

@@ -30,6 +30,12 @@ class Cholesky:
     def solve(self, right: Matrix) -> Matrix:
         return scipy.linalg.cho_solve(self.factor, right, check_finite=False)
 
+    @property
+    def matrix(self) -> Matrix:
+        """The matrix again, from its factor: O(k³)."""
+        L = np.tril(self.factor[0])
+        return L @ L.T
+
 
 @dataclass(frozen=True)
 class PseudoInverse:

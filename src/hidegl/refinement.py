@@ -33,7 +33,7 @@ class Diffusion:
 
     def coefficients(self, U: Matrix) -> Matrix:
         """A such that D⁻¹ Z A is U after one step on the graph."""
-        return 2 * self.rule.graph.M.solve(self.Z.transposed_product(U))
+        return 2 * self.rule.M.solve(self.Z.transposed_product(U))
 
     def distributions(self, A: Matrix) -> Matrix:
         return distributions(scores(self.Z, A, self.rule.delta), np.ones(A.shape[1]))

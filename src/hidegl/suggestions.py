@@ -44,7 +44,7 @@ def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> ND
     One pass over Z finds the row for each point, the one that belongs to it most. Only if n is larger than the number
     of points that have a row are there more passes.
     """
-    Z = rule.graph.Z
+    Z = rule.Z
     taken = labels.codes >= 0
     check_count("n", n, 1, int(np.sum(~taken)), why="that is how many rows have no label")
     field = Field(rule, Z.take(labels.rows), weights)
@@ -85,7 +85,7 @@ class Field:
         self._noise = NOISE * float(np.diag(self._S).mean())
         if len(labelled.columns):
             seen = labelled.gram(np.full(len(labelled.columns), 1 / self._noise)).matrix()
-            self._S = solve_spd(rule.graph.M_inv - 2 * rule.gram + seen, identity)
+            self._S = solve_spd(rule.system.matrix + seen, identity)
         self._weights = weights
         self._towards = self._S @ weights
         self._spread = np.diag(self._S).copy()
