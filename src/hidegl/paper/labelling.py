@@ -71,5 +71,5 @@ def prepare_for_many(model: Any) -> None:
     for member in getattr(model, "estimators_", [model]):
         rule = member._rule
         if type(rule) is LGCRule:
-            many = LGCRuleForManyLabellings(rule.graph, rule.delta, rule.gram, rule.spread)
+            many = LGCRuleForManyLabellings(rule.Z, rule.M, rule.delta, rule.spread, rule.system)
             member._rule_cache = member._rule_cache[0], many
