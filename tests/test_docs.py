@@ -104,6 +104,17 @@ def test_the_page_on_scaling_is_what_the_stored_results_say():
     assert (ROOT / "docs" / "scaling.md").read_text() == scaling.page()
 
 
+def test_the_tables_of_the_accuracy_page_are_those_of_the_stored_results(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "accuracy")
+    page = importlib.import_module("page")
+    text = (ROOT / "docs" / "accuracy.md").read_text()
+    results = page.Results(page.cells.stored(), page.peers.stored())
+    assert all(f"<!-- {name} -->\n|" in text for name in page.tables(results))
+    assert page.with_tables(text, results) == text
+
+
+@pytest.mark.filterwarnings("ignore:one label only for the class")
 def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
     X, y, truth = moons
     monkeypatch.chdir(tmp_path)
