@@ -35,7 +35,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/speed.py

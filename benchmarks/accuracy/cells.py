@@ -2,9 +2,11 @@
 
     HIDEGL_DATA=folder python benchmarks/accuracy/cells.py run EFFORT FIRST LAST [DATA ...]
     python benchmarks/accuracy/cells.py show EFFORT FIRST LAST
+    HIDEGL_DATA=folder python benchmarks/accuracy/cells.py times
 
 `run` appends a line for each cell and draw of labels FIRST to LAST to results/accuracy.jsonl, and leaves out those that
 are there. Draws 0 to 99 are for development. The models do not depend on the labels: one fit serves all draws of a set.
+`times` stores what each effort takes on MNIST, from pixels to labels, in results/efforts.json.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from common import RESULTS
+from common import RESULTS, store
 from hidegl import AutoHiDeGL
+from hidegl.auto import EFFORTS
 from hidegl.calibration import expected_calibration_error
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.paper import quoted_cells
@@ -65,6 +68,9 @@ TITLES = {
 
 
 def main() -> None:
+    if sys.argv[1:] == ["times"]:
+        times()
+        return
     command, effort, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     draws = range(first, last + 1)
     if command == "show":
@@ -106,6 +112,24 @@ def run(name: str, effort: str, draws: range) -> None:
         with STORE.open("a") as lines:
             lines.write(json.dumps(record) + "\n")
         print(record, flush=True)
+
+
+def times() -> None:
+    X, y = data("mnist")
+    labels = hide_labels(y, draw_labels(y, 50, seed=0))
+    AutoHiDeGL("quick", random_state=0).fit(X[:3000], labels[:3000])  # compile
+    results = {}
+    for effort in EFFORTS:
+        begun = time.perf_counter()
+        model = AutoHiDeGL(effort, random_state=0).fit(X, labels)
+        fitted = time.perf_counter()
+        model.relabel(labels)
+        results[effort] = {
+            "fit_seconds": round(fitted - begun, 1),
+            "relabel_seconds": round(time.perf_counter() - fitted, 1),
+        }
+        print(effort, results[effort], flush=True)
+    store("efforts", {"data": "MNIST, 50 labels", "efforts": results})
 
 
 def data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -5,6 +5,7 @@ python benchmarks/accuracy/page.py
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ import cells
 import peers
 from cells import CELLS, OTHERS, TITLES, paper_best
 
+from common import RESULTS
 from hidegl.persistence import replacing
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -28,10 +30,10 @@ EFFORTS = ("quick", "default", "best")
 
 
 class Results:
-    """Accuracies, calibration errors and seconds of the report's draws, by method, data set and number of labels."""
+    """Accuracies and calibration errors of the report's draws, by method, data set and number of labels."""
 
     def __init__(self, ours: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
-        named = [{**r, "method": r["effort"], "seconds": r["fit_seconds"]} for r in ours]
+        named = [{**r, "method": r["effort"]} for r in ours]
         self.records = [r for r in [*named, *others] if r["draw"] in DRAWS]
 
     def values(self, method: str, data: str, labels: int, of: str = "accuracy") -> list[float]:
@@ -75,17 +77,25 @@ def others_table(results: Results) -> str:
     return "\n".join([*lines, f"| mean, with USPS-2 | | **{results.mean_over('default', five)}** |"])
 
 
-def methods_table(results: Results, data: str, methods: Iterable[str], *, with_seconds: bool) -> str:
+def methods_table(results: Results, data: str, methods: Iterable[str]) -> str:
     counts = {**CELLS, **OTHERS}[data]
-    lines = [
-        f"| method | {' | '.join(f'{n} labels' for n in counts)} |" + (" seconds |" if with_seconds else ""),
-        "|---|" + "---|" * (len(counts) + with_seconds),
-    ]
+    lines = [f"| method | {' | '.join(f'{n:,} labels' for n in counts)} |", "|---|" + "---|" * len(counts)]
     for method in methods:
         row = " | ".join(results.shown(method, data, n) for n in counts)
-        name = f"`AutoHiDeGL({'' if method == 'default' else repr(method)})`" if method in EFFORTS else method
-        seconds = [s for n in counts for s in results.values(method, data, n, "seconds")]
-        lines.append(f"| {name} | {row} |" + (f" {mean(seconds):.1f} |" if with_seconds and seconds else ""))
+        lines.append(f"| {shown_name(method)} | {row} |")
+    return "\n".join(lines)
+
+
+def shown_name(method: str) -> str:
+    if method not in EFFORTS:
+        return method
+    return "`AutoHiDeGL()`" if method == "default" else f'`AutoHiDeGL("{method}")`'
+
+
+def seconds_table() -> str:
+    lines = ["| effort | fit, from pixels to labels | other labels on the same rows |", "|---|---|---|"]
+    for effort, taken in json.loads((RESULTS / "efforts.json").read_text())["efforts"].items():
+        lines.append(f"| {shown_name(effort)} | {taken['fit_seconds']} s | {taken['relabel_seconds']} s |")
     return "\n".join(lines)
 
 
@@ -105,8 +115,9 @@ def tables(results: Results) -> dict[str, str]:
     return {
         "cells": cells_table(results),
         "unbalanced": others_table(results),
-        "mnist": methods_table(results, "mnist", [*EFFORTS, *graphs, "LabelSpreading"], with_seconds=False),
-        "banking77": methods_table(results, "banking77", banking, with_seconds=False),
+        "mnist": methods_table(results, "mnist", [*EFFORTS, *graphs, "LabelSpreading"]),
+        "seconds": seconds_table(),
+        "banking77": methods_table(results, "banking77", banking),
         "calibration": calibration_table(results),
     }
 
