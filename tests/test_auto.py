@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import reference
 from hidegl import AutoHiDeGL, HiDeGL, load
-from hidegl.auto import EFFORTS, n_models
-from hidegl.calibration import expected_calibration_error, learned_temperature, sharpened
+from hidegl.auto import EFFORTS
+from hidegl.calibration import Judgement, expected_calibration_error, learned_temperature, sharpened, temperature_for
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.heads import LinearHead, head_distributions, head_weight, self_trained
 from hidegl.inference import GivenLabels, LGCRule, scores
 from hidegl.labels import Labels
 from hidegl.preparation import learn_preparation
 from hidegl.priors import scales_towards, shrunk_shares
-from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
+from hidegl.refinement import KEPT, Diffusion, best_refined, refine
 from hidegl.rows.local import LocalRows
 from problems import problems
 from test_inference import as_assignments, given_labels, implicit
@@ -40,7 +40,7 @@ def test_every_row_is_labelled_and_new_rows_too(effort):
     X, y = make_three_moons(900, random_state=0)
     X, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]
     model = AutoHiDeGL(effort, random_state=0).fit(X, six_labels(y))
-    assert len(model.estimators_) == n_models(EFFORTS[effort])
+    assert len(model.estimators_) == len(EFFORTS[effort])
     assert np.mean(model.transduction_ == y) > 0.97
     assert model.score(X_new, y_new) > 0.97
     for P in (model.label_distributions_, model.predict_proba(X_new)):
@@ -49,6 +49,15 @@ def test_every_row_is_labelled_and_new_rows_too(effort):
     Z = model.transform(X_new)
     assert Z.shape == (len(X_new), sum(model.settings_["n_points"]))
     np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_little_memory_makes_smaller_models(moons, monkeypatch):
+    X, _, truth = moons
+    monkeypatch.setattr("hidegl.memory.available_memory", lambda: 5 * 8 * 50**2)
+    with pytest.warns(UserWarning, match="a model gets 50 points in place of 300: memory has no room for more"):
+        model = quick().fit(X, six_labels(truth))
+    assert model.settings_["n_points"] == [50]
+    assert np.mean(model.transduction_ == truth) > 0.9
 
 
 def test_relabel_gives_what_fit_gives(moons):
@@ -80,7 +89,7 @@ def test_saved_models_predict_as_before(moons, tmp_path):
 def test_summary_says_what_was_chosen(moons):
     X, _, truth = moons
     text = quick().fit(X, six_labels(truth)).summary()
-    for words in ("600 rows of 100 columns", "2 models", "6 labels of 3 classes", "0: 33%", "temperature"):
+    for words in ("600 rows of 100 columns", "One model", "6 labels of 3 classes", "0: 33%", "temperature"):
         assert words in text
 
 
@@ -149,15 +158,20 @@ def test_leave_one_out_is_what_the_other_labels_say(p):
         np.testing.assert_allclose(together[i], alone[0], rtol=1e-5, atol=1e-8)
 
 
+def labels_of(p):
+    codes = np.full(len(p.Z), -1)
+    codes[p.labelled] = p.Y_l.argmax(axis=1)
+    return Labels.of(np.arange(p.Y_l.shape[1]), codes)
+
+
 @given(problems(), st.integers(1, 3))
 def test_refinement_is_the_dense_scheme(p, steps):
     """Two models: with the tree and without it."""
     rng = np.random.default_rng(0)
     P = rng.dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
     rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, 0.0)]
-    refined, coefficients = refine(
-        P, [Diffusion(as_assignments(p.Z), rule) for rule in rules], p.labelled, p.Y_l, steps
-    )
+    diffusions = [Diffusion(as_assignments(p.Z), rule) for rule in rules]
+    refined, coefficients = refine(P, diffusions, labels_of(p), steps)
     state = P
     for _ in range(steps):
         U = state**2 / (state**2).sum(axis=1, keepdims=True)
@@ -172,12 +186,77 @@ def test_refinement_is_the_dense_scheme(p, steps):
         assert A.shape == (len(rule.delta), p.Y_l.shape[1])
 
 
-def test_a_temperature_makes_one_as_sure_as_another():
+@given(problems(), st.integers(0, 9))
+def test_the_normalised_cut_is_that_of_the_dense_graph(p, seed):
+    n_classes = 3
+    codes = np.random.default_rng(seed).integers(0, n_classes, len(p.Z))
+    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    degrees = W.sum(axis=1) + p.lambda2 / 2
+    expected = 0.0
+    for c in range(n_classes):
+        own = codes == c
+        expected += 1 - W[np.ix_(own, own)].sum() / degrees[own].sum() if own.any() else 1
+    rule = LGCRule.on(implicit(p), p.lambda2)
+    found = Diffusion(as_assignments(p.Z), rule).normalised_cut(codes, n_classes)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def blobs(sizes):
+    """Overlapping clouds of points, one a class, and one label for each."""
     rng = np.random.default_rng(0)
-    P = rng.dirichlet([1, 1, 1], size=500)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = 3.0 * np.eye(len(sizes))[y] + rng.normal(scale=0.6, size=(len(y), len(sizes)))
+    return X, y, hide_labels(y, draw_labels(y, len(sizes), seed=0))
+
+
+@pytest.mark.filterwarnings(FEW)
+@pytest.mark.parametrize("sizes", [(400, 400, 400, 400), (1200, 240, 100, 60)])
+def test_class_sizes_are_found_from_the_graph(sizes):
+    """One label a class says nothing of them."""
+    X, y, labels = blobs(sizes)
+    model = quick().fit(X, labels)
+    assert np.mean(model.transduction_ == y) > 0.97
+    found = np.bincount(model.transduction_, minlength=len(sizes))
+    np.testing.assert_allclose(found, sizes, rtol=0.25)
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_known_class_shares_are_kept():
+    X, y, labels = blobs((400, 400, 400, 400))
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    model = quick(class_prior=shares).fit(X, labels)
+    assert model.settings_["shares_are"] == KEPT
+    found = np.bincount(model.transduction_, minlength=4) / len(y)
+    np.testing.assert_allclose(found, shares, atol=0.05)
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_shares_that_cut_through_classes_are_not_kept():
+    X, y, labels = blobs((1200, 240, 100, 60))
+    model = quick().fit(X, labels)
+    member = model.estimators_[0]
+    diffusions = [Diffusion(member._Z.collect(), member._rule)]
+    P, given_labels_ = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
+    chosen = best_refined(P, diffusions, given_labels_, np.full(4, 0.25))
+    forced = best_refined(P, diffusions, given_labels_, np.full(4, 0.25), known=True)
+    assert chosen.shares != KEPT == forced.shares
+    assert np.mean(chosen.P.argmax(axis=1) == y) > 0.98 > np.mean(forced.P.argmax(axis=1) == y)
+
+
+def test_a_temperature_makes_probabilities_as_sure_as_wanted():
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=500)
     for goal in (0.4, 1.0, 3.0):
-        assert temperature_as_sure_as(P, sharpened(P, goal)) == pytest.approx(goal, rel=0.02)
-    assert temperature_as_sure_as(np.full((5, 2), 0.5), sharpened(P, 0.5)[:, :2]) > 0  # cannot be surer: no error
+        assert temperature_for(P, sharpened(P, goal).max(axis=1).mean()) == pytest.approx(goal, rel=0.02)
+    assert temperature_for(np.full((5, 2), 0.5), 0.9) > 0  # cannot be surer: no error
+
+
+def test_labels_say_how_accurate_the_graph_is():
+    codes = np.array([0, 0, 1, 1, 2])  # the last cannot be judged
+    P_loo = np.eye(3)[[0, 0, 1, 0, 0]]
+    judgement = Judgement.of(P_loo, codes)
+    assert (judgement.judged, judgement.right, judgement.share_wrong) == (4, 3, 0.25)
+    assert judgement.accuracy(0.5) == pytest.approx((3 + 20 * 0.5) / 24)
+    assert Judgement.of(P_loo[4:], np.zeros(1, dtype=int)).accuracy(0.7) == pytest.approx(0.7)
 
 
 def test_a_linear_classifier_gets_the_weight_that_the_labels_give_it():
@@ -185,9 +264,8 @@ def test_a_linear_classifier_gets_the_weight_that_the_labels_give_it():
     codes = np.repeat([0, 1], 20)
     right = np.where(np.eye(2)[codes] > 0, 0.9, 0.1)
     wrong = np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1)
-    assert head_weight(wrong, right, codes, usual=0.0) > 0.6
-    assert head_weight(right, wrong, codes, usual=0.5) < 0.2
-    assert head_weight(right[:5], wrong[:5], codes[:5], usual=0.5) == 0.5  # too few to judge by
+    assert head_weight(wrong, right, codes) > 0.6
+    assert head_weight(right, wrong, codes) == 0
 
 
 def test_a_linear_classifier_learns_from_rows_that_the_graph_is_sure_of():
@@ -222,9 +300,10 @@ def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
 
 
 def test_shrunk_shares_follow_many_labels_and_not_few():
-    few, many = (shrunk_shares(Labels.of(np.arange(2), np.repeat([0, 1], [9 * n, n])))[0] for n in (1, 100))
-    assert 0.5 <= few < 0.88
-    assert many == pytest.approx(0.9, abs=0.002)
+    codes = np.arange(5)
+    few, many = (shrunk_shares(Labels.of(codes, np.repeat(codes, [6 * n, n, n, n, n])))[0] for n in (1, 100))
+    assert 0.2 <= few < 0.55
+    assert many == pytest.approx(0.6, abs=0.002)
 
 
 def test_scales_move_shares_all_the_way_or_half():

@@ -1,11 +1,10 @@
-"""AutoHiDeGL: HiDeGL models of many settings, averaged: few labels cannot tell which setting is best, and need not."""
+"""AutoHiDeGL: HiDeGL models of several sizes, averaged: few labels cannot tell which is best, and need not."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,14 +16,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.audits import JudgedLabel, judged_labels
-from hidegl.calibration import can_be_judged, learned_temperature, sharpened
+from hidegl.calibration import Judgement, learned_temperature, mean_confidence, sharpened, temperature_for
 from hidegl.estimator import HiDeGL
 from hidegl.heads import (
     LEAST_JUDGED,
-    LEAST_WEIGHT,
     SELF_TRAININGS,
-    WEIGHT_OF_EMBEDDINGS,
-    WEIGHT_OF_OTHERS,
     LinearHead,
     cross_validated,
     head_distributions,
@@ -32,59 +28,53 @@ from hidegl.heads import (
     pooled,
     self_trained,
 )
-from hidegl.inference import DegreeRule
+from hidegl.inference import MATRICES, DegreeRule
 from hidegl.labels import UNLABELLED, Labels, share_right
 from hidegl.linalg import Matrix, Vector
+from hidegl.memory import points_that_fit
 from hidegl.notebooks import ShownInNotebooks, label_facts
 from hidegl.persistence import SavedModel, State
 from hidegl.preparation import Preparation, learn_preparation, prepare
-from hidegl.priors import class_shares, scales_towards, shrunk_shares
+from hidegl.priors import class_shares, moved_towards, scales_towards, shrunk_shares
 from hidegl.progress import Progress
 from hidegl.reading import check_device, rows_of
-from hidegl.refinement import Diffusion, refine, temperature_as_sure_as
+from hidegl.refinement import Diffusion, best_refined
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
 from hidegl.suggestions import openness, suggested_rows
 from hidegl.writing import LabelledBlocks, write_labels
 
-
-@dataclass(frozen=True)
-class Plan:
-    """What an effort buys: sets of points of up to so many points, and steps of refinement."""
-
-    points: tuple[int, ...]
-    refinements: int
-
-
 EFFORTS = {
-    "quick": Plan(points=(1500,), refinements=0),
-    "default": Plan(points=(1500, 3000, 6000), refinements=2),
-    "best": Plan(points=(6000, 10_000), refinements=4),
+    "quick": (1500,),
+    "default": (1500, 3000, 6000),
+    "best": (6000, 10_000, 15_000),
 }
+"""The models that an effort buys, by the number of their points."""
 
 ROWS_A_POINT = 2
 """There is at most one point for so many rows."""
 
-FEW_ROWS, NARROW, WIDE = 5, (1.0, 0.5), (1.0, 2.0)
-"""With fewer rows a point, assignments are used at their automatic width and twice as wide, so that rows that share no
-point are rare; with more, at their automatic width and half of it.
-"""
+FEW_ROWS, WIDER = 3, 2.0
+"""With fewer rows a point, assignments are so many times as wide, so that rows that share no point are rare."""
+
+TOLERANCE = 1e-2
+"""When the points of a model have settled. What is averaged need not settle further."""
 
 HALF_WAY = 0.5
 """How far class shares are moved to what the labels say of them."""
 
 
 class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """Semi-supervised classification with nothing to set: an average of HiDeGL models of many settings.
+    """Semi-supervised classification with nothing to set: an average of HiDeGL models of several sizes.
 
     Parameters
     ----------
     effort : {"quick", "default", "best"}, default="default"
-        How much time to spend: 2, 6 or 4 models, with up to 1,500, 6,000 or 10,000 points.
+        How much time to spend: 1, 3 or 3 models, with up to 1,500, 6,000 or 15,000 points.
     class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
         The share of the rows that each class has. "auto": that of its labels, drawn to equal shares as far as so few
-        labels leave it open, and only half believed.
+        labels leave it open, and believed as far as the graphs of the models bear it out.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
@@ -152,7 +142,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             self.estimators_ = []
             for member in self._learn(self._rows, rng):
                 self.estimators_.append(member)
-                done, total = len(self.estimators_), n_models(EFFORTS[self.effort])
+                done, total = len(self.estimators_), len(EFFORTS[self.effort])
                 progress.show(f"{done} of {total} models", done / total)
             progress.passing("labelling", rows.n_rows)
             self._label(labels)
@@ -168,15 +158,15 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         return self._label(Labels.read(y, len(self._labels.codes)))
 
     def _learn(self, rows: Rows, rng: np.random.Generator) -> Iterator[HiDeGL]:
-        """The models, without labels. Those with the same points differ in the width of their assignments."""
-        fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "device": self.device}
-        for most in EFFORTS[self.effort].points:
-            k = min(most, max(rows.n_rows // ROWS_A_POINT, 1))
-            first = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
-            yield first
-            again: dict[str, Any] = {"start": first.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
-            for width in (WIDE if rows.n_rows < FEW_ROWS * k else NARROW)[1:]:
-                yield HiDeGL(sigma=width * first.settings_["sigma"], **again, **fixed).fit(rows)
+        """The models, without labels."""
+        for most in EFFORTS[self.effort]:
+            k = within_memory(min(most, max(rows.n_rows // ROWS_A_POINT, 1)))
+            fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "tol": TOLERANCE, "device": self.device}
+            model = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
+            if rows.n_rows < FEW_ROWS * k:
+                again: dict[str, Any] = {"start": model.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
+                model = HiDeGL(sigma=WIDER * model.settings_["sigma"], **again, **fixed).fit(rows)
+            yield model
 
     # From labels to probabilities
 
@@ -196,7 +186,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             P = self._mean(lambda member: member.label_distributions_)
             self._scales = scales_towards(P, shares, self._strength)
             graph_loo, by_head = self._judge(labels, P_loo * self._scales)
-            P = self._refine(P, labels)
+            P = self._refine(P, labels, shares, Judgement.of(graph_loo, labels.codes[labels.rows]))
             self._mix(P, graph_loo, by_head, labels, shares)
             self._distributions = self._finish(P, self._rows)
             self._distributions[labels.rows] = labels.one_hot
@@ -230,30 +220,34 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         codes = labels.codes[labels.rows]
         self._temperatures = learned_temperature(P_loo, codes), 1.0
         by_graph, by_head = sharpened(P_loo, self._temperatures[0]), None
-        usual = WEIGHT_OF_EMBEDDINGS if self._preparation.is_of_directions else WEIGHT_OF_OTHERS
-        self._weight = usual if self._rows is not None and len(labels.classes) > 1 else 0.0
-        if self._rows is not None and can_be_judged(codes).sum() >= LEAST_JUDGED:
+        self._weight = 0.0
+        may_help = self._preparation.is_of_directions and Judgement.of(P_loo, codes).judged >= LEAST_JUDGED
+        if self._rows is not None and may_help:
             X = self._rows.take(labels.rows)
             by_head = cross_validated(X, codes, len(labels.classes), np.random.default_rng(0))
-            self._weight = head_weight(by_graph, by_head, codes, usual)
-        if self._weight < LEAST_WEIGHT:
-            self._weight = 0.0
+            self._weight = head_weight(by_graph, by_head, codes)
         return by_graph, by_head
 
-    def _refine(self, P: Matrix, labels: Labels) -> Matrix:
-        """P after steps of refinement, as sure on average as it was; the models keep the coefficients that give it."""
-        steps = EFFORTS[self.effort].refinements
-        if steps == 0 or not all(member._Z.is_kept for member in self.estimators_):
+    def _refine(self, P: Matrix, labels: Labels, shares: Vector, judgement: Judgement) -> Matrix:
+        """P after refinement; the models keep the coefficients that give it.
+
+        It gets the temperature at which it is as sure as the given labels say that it is right. Without evidence, that
+        is half-way between what it was sure before and after.
+        """
+        if not all(member._Z.is_kept for member in self.estimators_):
+            self.settings_["shares_are"] = "moved once"
             return P
         calibrated = sharpened(P * self._scales, self._temperatures[0])
         diffusions = [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
-        P = P * self._scales
-        P, coefficients = refine(P / P.sum(axis=1, keepdims=True), diffusions, labels.rows, labels.one_hot, steps)
+        known = not is_auto(self.class_prior)
+        refined = best_refined(P, diffusions, labels, shares, share_wrong=judgement.share_wrong, known=known)
         self._scales = np.ones(P.shape[1])
-        for member, A in zip(self.estimators_, coefficients, strict=True):
+        for member, A in zip(self.estimators_, refined.coefficients, strict=True):
             member._keep_labels(member._labels, A, self._scales)
-        self._temperatures = temperature_as_sure_as(P, calibrated), self._temperatures[1]
-        return P
+        usual = (mean_confidence(calibrated) + mean_confidence(refined.P)) / 2
+        self._temperatures = temperature_for(refined.P, judgement.accuracy(usual)), self._temperatures[1]
+        self.settings_["shares_are"] = refined.shares
+        return refined.P
 
     def _mix(self, P: Matrix, by_graph: Matrix, by_head: Matrix | None, labels: Labels, shares: Vector) -> None:
         """The linear classifier, where it has a weight, and the temperature of what both say together."""
@@ -265,8 +259,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         for _ in range(SELF_TRAININGS):
             self._head = self_trained(self._rows, together, labels, np.random.default_rng(0))
             together = pooled(sharp, self._by_head(self._head, self._rows), self._weight)
-            together *= scales_towards(together, shares, self._strength)
-            together /= together.sum(axis=1, keepdims=True)
+            together = moved_towards(together, shares, self._strength)
         if by_head is not None:
             mixed = pooled(by_graph, by_head, self._weight)
             second = learned_temperature(mixed, labels.codes[labels.rows], usual=1.0)
@@ -382,19 +375,21 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             "standardize": "standardised column by column, since there are few or one outweighs the others",
             None: "taken as they are",
         }[s["preprocess"]]
-        sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
+        sizes, n_models = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"]))), len(self.estimators_)
+        averaged = f"{n_models} models are averaged, with" if n_models > 1 else "One model is used, with"
         lines = [
             f"{len(self._labels.codes):,} rows of {self.n_features_in_} columns, {prepared}; "
             f"{s['n_components']} dimensions are used.",
-            f"{len(self.estimators_)} models are averaged, with {sizes} points, at two widths each: a few labels "
-            f"cannot tell which is best.",
+            f"{averaged} {sizes} points.",
         ]
         if self._labels.any:
             named = zip(self.classes_, s["class_shares"], strict=True)
             shown = ", ".join(f"{name}: {share:.0%}" for name, share in list(named)[:10])
             more = f" and {len(self.classes_) - 10} more" if len(self.classes_) > 10 else ""
             lines += [
-                f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}.",
+                f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}. "
+                f"Class shares are {s['shares_are']}"
+                + (": so the graphs are cut at the least cost." if is_auto(self.class_prior) else "."),
                 f"From each label as the others predict it: a linear classifier has a weight of "
                 f"{s['linear_weight']:.0%} beside the graphs, and probabilities get temperatures of "
                 f"{s['temperatures'][0]:.2f} and {s['temperatures'][1]:.2f}.",
@@ -470,8 +465,12 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         return tags
 
 
-def n_models(plan: Plan) -> int:
-    return len(plan.points) * len(WIDE)
+def within_memory(k: int) -> int:
+    """k, or as many points as there is memory for, with a warning."""
+    room = max(points_that_fit(MATRICES["lgc"]), 1)
+    if room < k:
+        warnings.warn(f"a model gets {room:,} points in place of {k:,}: memory has no room for more", stacklevel=4)
+    return min(k, room)
 
 
 def as_degree_rule(member: HiDeGL) -> DegreeRule:

@@ -1,9 +1,9 @@
 """A linear classifier on the labels, and how far it is to be believed beside the graph.
 
 On embeddings with a few labels a class, a linear classifier catches up with any graph, and errs elsewhere: embeddings
-are made for it. On pixels or measurements it is far behind. The labels tell which it is: each is predicted by the graph
-and by a classifier from the others. The classifier then learns from the given labels and from those of the graph that
-are sure (self-training), which makes it better than the one that was judged.
+are made for it. On pixels or measurements it is behind, and not used. How far it is to be believed, the labels tell:
+each is predicted by the graph and by a classifier from the others. The classifier then learns from the given labels and
+from those of the graph that are sure (self-training), which makes it better than the one that was judged.
 """
 
 from __future__ import annotations
@@ -29,14 +29,11 @@ from hidegl.rows.base import Rows, sample_indices
 FOLDS = 5
 """How many parts the labels are cut into, for predictions of each from the others."""
 
-LEAST_JUDGED = 10
+LEAST_JUDGED = 20
 """With fewer labels to judge by, the classifier is not used."""
 
-WEIGHT_OF_EMBEDDINGS, WEIGHT_OF_OTHERS = 0.5, 0.0
-"""The classifier's weight when the labels say nothing of it."""
-
 WEIGHT_PENALTY = 10.0
-"""What a weight of one off the usual one must gain in log-likelihood to be worth it."""
+"""What a weight of one must gain in log-likelihood to be worth it."""
 
 LEAST_WEIGHT = 0.02
 """Below it, the classifier is left out."""
@@ -113,17 +110,16 @@ def pooled(graph: Matrix, head: Matrix, weight: float) -> Matrix:
     return softmax(logits, axis=1)
 
 
-def head_weight(graph: Matrix, head: Matrix, codes: NDArray[np.intp], usual: float) -> float:
+def head_weight(graph: Matrix, head: Matrix, codes: NDArray[np.intp]) -> float:
     """The weight of the classifier under which the given labels are most likely, each predicted from the others."""
     judged = np.flatnonzero(can_be_judged(codes))
-    if len(judged) < LEAST_JUDGED:
-        return usual
 
     def loss(weight: float) -> float:
         likely = pooled(graph[judged], head[judged], weight)[np.arange(len(judged)), codes[judged]]
-        return float(-np.log(np.maximum(likely, SMALLEST)).sum() + WEIGHT_PENALTY * (weight - usual) ** 2)
+        return float(-np.log(np.maximum(likely, SMALLEST)).sum() + WEIGHT_PENALTY * weight**2)
 
-    return float(minimize_scalar(loss, bounds=(0, 1), method="bounded").x)
+    weight = float(minimize_scalar(loss, bounds=(0, 1), method="bounded").x)
+    return weight if weight >= LEAST_WEIGHT else 0.0
 
 
 def self_trained(rows: Rows, P: Matrix, labels: Labels, rng: np.random.Generator) -> LinearHead:

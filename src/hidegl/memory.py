@@ -31,13 +31,18 @@ def n_bytes(block: Any) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
+def points_that_fit(matrices: int) -> int:
+    """The largest k for which so many k×k matrices fit."""
+    return int((available_memory() / (matrices * 8)) ** 0.5)
+
+
 def check_memory(k: int, matrices: int) -> None:
     """An error if so many k×k matrices do not fit. What has n rows is kept only if there is room for it."""
     needed, available = matrices * 8 * k * k, available_memory()
     if needed > available:
         raise MemoryError(
             f"n_points={k} needs about {readable(needed)} of memory beside the rows, and {readable(available)} are "
-            f"available: n_points={int((available / (matrices * 8)) ** 0.5)} would fit"
+            f"available: n_points={points_that_fit(matrices)} would fit"
         )
 
 

@@ -51,12 +51,13 @@ def _named_shares(prior: str, labels: Labels) -> Vector:
 def shrunk_shares(labels: Labels) -> Vector:
     """The shares of the given labels, drawn to equal ones as far as so few labels leave them open.
 
-    James and Stein's weight: the variance of the label counts under sampling, over their squared distance to uniform.
+    By the weight of James and Stein: (degrees of freedom − 2) / χ², with χ² the distance of the labels' shares to equal
+    ones in units of what chance makes of it. Two or three classes are not drawn at all.
     """
     counts = np.bincount(labels.given, minlength=len(labels.classes))
     p, c = counts / counts.sum(), len(counts)
-    distance = (counts.sum() - 1) * np.sum((p - 1 / c) ** 2)
-    weight = 1.0 if distance == 0 else float(np.clip((1 - np.sum(p**2)) / distance, 0, 1))
+    distance = counts.sum() * c * np.sum((p - 1 / c) ** 2)
+    weight = 1.0 if distance == 0 else float(np.clip((c - 3) / distance, 0, 1))
     return weight / c + (1 - weight) * p
 
 
@@ -74,6 +75,12 @@ def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
         scaled /= scaled.sum(axis=1, keepdims=True)
         scales *= goal / np.maximum(scaled.mean(axis=0), 1e-12)
     return scales / scales.sum()
+
+
+def moved_towards(P: Matrix, shares: Vector, strength: float) -> Matrix:
+    """P with its columns scaled so, rows normalised."""
+    scaled = P * scales_towards(P, shares, strength)
+    return scaled / scaled.sum(axis=1, keepdims=True)
 
 
 def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:
