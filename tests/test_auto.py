@@ -220,6 +220,23 @@ def test_class_sizes_are_found_from_the_graph(sizes):
     np.testing.assert_allclose(found, sizes, rtol=0.25)
 
 
+@pytest.mark.parametrize("sizes", [(1500, 100), (1200, 240, 100, 60)])
+def test_equally_many_labels_of_each_class_do_not_make_classes_equal(sizes):
+    X, y, _ = blobs(sizes)
+    labels = hide_labels(y, draw_labels(y, 5 * len(sizes), seed=0, kind="balanced"))
+    model = quick().fit(X, labels)
+    assert np.mean(model.transduction_ == y) > 0.985
+    np.testing.assert_allclose(np.bincount(model.transduction_), sizes, rtol=0.25)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [([2, 2], True), ([5, 5, 5], True), ([1, 1, 1], False), ([2, 3], False), ([4], False)]
+)
+def test_labels_by_class_are_told_from_random_ones(counts, expected):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    assert Labels.of(np.arange(len(counts)), codes).are_by_class == expected
+
+
 @pytest.mark.filterwarnings(FEW)
 def test_known_class_shares_are_kept():
     X, y, labels = blobs((400, 400, 400, 400))

@@ -184,7 +184,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         P_loo = self._infer(labels)
         if labels.any:
             P = self._mean(lambda member: member.label_distributions_)
-            self._scales = scales_towards(P, shares, self._strength)
+            self._scales = scales_towards(P, shares, self._strength(labels))
             graph_loo, by_head = self._judge(labels, P_loo * self._scales)
             P = self._refine(P, labels, shares, Judgement.of(graph_loo, labels.codes[labels.rows]))
             self._mix(P, graph_loo, by_head, labels, shares)
@@ -203,6 +203,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         numbered = Labels.of(np.arange(len(labels.classes)), labels.codes)
         hidden: Any = 0.0
         for member in self.estimators_:
+            member.class_prior = None if labels.are_by_class else "balanced"
             if labels.any:
                 A, scales, P_loo = member._infer_and_leave_one_out(numbered)
                 member._keep_labels(numbered, A, scales)
@@ -240,12 +241,13 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         calibrated = sharpened(P * self._scales, self._temperatures[0])
         diffusions = [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
         known = not is_auto(self.class_prior)
-        refined = best_refined(P, diffusions, labels, shares, share_wrong=judgement.share_wrong, known=known)
+        usual, wrong = self._strength(labels), judgement.share_wrong
+        refined = best_refined(P, diffusions, labels, shares, usual=usual, share_wrong=wrong, known=known)
         self._scales = np.ones(P.shape[1])
         for member, A in zip(self.estimators_, refined.coefficients, strict=True):
             member._keep_labels(member._labels, A, self._scales)
-        usual = (mean_confidence(calibrated) + mean_confidence(refined.P)) / 2
-        self._temperatures = temperature_for(refined.P, judgement.accuracy(usual)), self._temperatures[1]
+        guess = (mean_confidence(calibrated) + mean_confidence(refined.P)) / 2
+        self._temperatures = temperature_for(refined.P, judgement.accuracy(guess)), self._temperatures[1]
         self.settings_["shares_are"] = refined.shares
         return refined.P
 
@@ -259,16 +261,17 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         for _ in range(SELF_TRAININGS):
             self._head = self_trained(self._rows, together, labels, np.random.default_rng(0))
             together = pooled(sharp, self._by_head(self._head, self._rows), self._weight)
-            together = moved_towards(together, shares, self._strength)
+            together = moved_towards(together, shares, self._strength(labels))
         if by_head is not None:
             mixed = pooled(by_graph, by_head, self._weight)
             second = learned_temperature(mixed, labels.codes[labels.rows], usual=1.0)
             self._temperatures = self._temperatures[0], second
 
-    @property
-    def _strength(self) -> float:
+    def _strength(self, labels: Labels) -> float:
         """How far class shares are moved to those that are expected: all the way, if the user knows them."""
-        return HALF_WAY if is_auto(self.class_prior) else 1.0
+        if not is_auto(self.class_prior):
+            return 1.0
+        return 0.0 if labels.are_by_class else HALF_WAY
 
     def _shares(self, labels: Labels) -> Vector:
         """The share of the rows that each class should get; none yet, where there are no labels."""

@@ -60,6 +60,15 @@ class Labels:
         warn_of_hidden_blanks(classes)
         return cls(classes, rows, given, n_rows)
 
+    @property
+    def are_by_class(self) -> bool:
+        """Whether each class has the same number of labels, two or more: so many of each were asked for.
+
+        By chance this is rare. Such labels say nothing of how large the classes are.
+        """
+        counts = np.bincount(self.given, minlength=len(self.classes))
+        return len(counts) > 1 and counts.min() == counts.max() >= 2
+
     def checked(self, n_rows: int) -> Labels:
         """Itself, if it fits so many rows."""
         if self.n_rows != n_rows or self.given.dtype.kind != "i" or self.rows.shape != self.given.shape:

@@ -8,14 +8,15 @@ How large the classes are, a few labels hardly tell. The graphs do: shares that 
 several starts are refined, from the shares that the models found to those that the labels suggest, and the one is kept
 whose classes cut the graphs at the least cost, Σ_c cut(c) / volume(c) (Shi and Malik's normalised cut). This holds as
 far as classes are what the graphs keep together: the more labels the others get wrong, the more must be gained. And of
-two classes, one is often a union of many clusters, which can be cut at little cost in many ways: there shares are moved
-half-way.
+two classes, one is often a union of many clusters, which can be cut at little cost in many ways: there only the usual
+start is refined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,11 @@ STEPS = 2
 SHARPENING = 0.5
 """The temperature between two diffusions: towards one-hot, which forgets how sure a row was, but not all the way."""
 
-HALF_WAY, MARGIN = "half-way to those expected", 0.03
-"""The usual start, and how much less the cut of another one must cost at least to be preferred."""
-
-MOVED = {HALF_WAY: 0.5, "as found": 0.0, "as expected": 1.0}
+MOVED = {0.5: "half-way to those expected", 0.0: "as found", 1.0: "as expected"}
 """Starts by how far class shares are moved, once, to those that the labels suggest."""
+
+MARGIN = 0.03
+"""How much less the cut of another start than the usual one must cost at least to be preferred."""
 
 KEPT, KEEPING_STEPS, KEEPING_SHARPENING = "kept as expected", 3, 0.3
 """One more start: shares are moved all the way after each of so many sharper steps, so that they hold for the labels,
@@ -84,39 +85,46 @@ def best_refined(
     labels: Labels,
     expected: Vector,
     *,
+    usual: float = 0.5,
     share_wrong: float = 0.0,
     known: bool = False,
 ) -> Refined:
     """The refined probabilities whose classes cut the graphs at the least cost; with known class shares, those kept.
 
-    `share_wrong` is the share of the given labels that the others get wrong.
+    `usual` is how far class shares are moved unless another start is clearly better, and `share_wrong` the share of the
+    given labels that the others get wrong.
     """
-    candidates = (
-        Refined(*refine(start, diffusions, labels, STEPS), shares)
-        for shares, start in starts(P, diffusions, labels, expected, known=known)
-    )
-    if known or P.shape[1] <= 2:
-        return next(candidates)
+    starts: dict[str, Callable[[], Matrix]] = {
+        name: partial(moved_towards, P, expected, strength) for strength, name in MOVED.items()
+    }
+    starts[KEPT] = partial(shares_kept, P, diffusions, labels, expected)
 
-    def cost(refined: Refined) -> float:
-        codes = refined.P.argmax(axis=1)
-        cut = sum(diffusion.normalised_cut(codes, P.shape[1]) for diffusion in diffusions)
-        return cut * (1 - MARGIN - share_wrong**2) if refined.shares == HALF_WAY else cut
+    def refined(shares: str) -> Refined:
+        return Refined(*refine(starts[shares](), diffusions, labels, STEPS), shares)
 
-    return min(candidates, key=cost)
+    def cut(candidate: Refined) -> float:
+        codes = candidate.P.argmax(axis=1)
+        return sum(diffusion.normalised_cut(codes, P.shape[1]) for diffusion in diffusions)
+
+    if known:
+        return refined(KEPT)
+    best = refined(MOVED[usual])
+    if P.shape[1] <= 2:
+        return best
+    cost = cut(best) * (1 - MARGIN - share_wrong**2)
+    for shares in starts:
+        if shares != MOVED[usual] and (its_cost := cut(candidate := refined(shares))) < cost:
+            best, cost = candidate, its_cost
+    return best
 
 
-def starts(
-    P: Matrix, diffusions: Sequence[Diffusion], labels: Labels, expected: Vector, *, known: bool
-) -> Iterator[tuple[str, Matrix]]:
-    if not known:
-        for name, strength in MOVED.items():
-            yield name, moved_towards(P, expected, strength)
+def shares_kept(P: Matrix, diffusions: Sequence[Diffusion], labels: Labels, expected: Vector) -> Matrix:
+    """P after steps that each end with the expected shares."""
     P = moved_towards(P, expected, 1.0)
     for _ in range(KEEPING_STEPS):
         P, _ = refine(P, diffusions, labels, 1)
         P = moved_towards(sharpened(P, KEEPING_SHARPENING), expected, 1.0)
-    yield KEPT, P
+    return P
 
 
 def refine(P: Matrix, diffusions: Sequence[Diffusion], labels: Labels, steps: int) -> tuple[Matrix, list[Matrix]]:
