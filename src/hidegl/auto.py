@@ -161,12 +161,11 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         """The models, without labels."""
         for most in EFFORTS[self.effort]:
             k = within_memory(min(most, max(rows.n_rows // ROWS_A_POINT, 1)))
-            fixed: dict[str, Any] = {"preprocess": None, "n_components": None, "tol": TOLERANCE, "device": self.device}
-            model = HiDeGL(k, random_state=int(rng.integers(2**31)), **fixed).fit(rows)
-            if rows.n_rows < FEW_ROWS * k:
-                again: dict[str, Any] = {"start": model.points_, "learning_rows": 1, "max_iter": 0, "random_state": 0}
-                model = HiDeGL(sigma=WIDER * model.settings_["sigma"], **again, **fixed).fit(rows)
-            yield model
+            seed = int(rng.integers(2**31))
+            model = HiDeGL(
+                k, preprocess=None, n_components=None, tol=TOLERANCE, random_state=seed, device=self.device
+            ).fit(rows)
+            yield model._widen(rows, WIDER) if rows.n_rows < FEW_ROWS * k else model
 
     # From labels to probabilities
 

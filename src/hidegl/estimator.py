@@ -439,6 +439,16 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
             "dtype": self._preparation.dtype,
         }
 
+    def _widen(self, rows: Rows, factor: float) -> Self:
+        """The same points and tree, with assignments of the rows of the fit so many times as wide."""
+        sigma = factor * self.settings_["sigma"]
+        prepared = rows.map(prepare, self._preparation)
+        self._assigned = prepared.map(assignments, self._C, sigma, self.settings_["n_nearest"]).persist()
+        self._rule_cache = None
+        self._B, self.mass_ = point_sums(self._Z)
+        self.settings_["sigma"] = sigma
+        return self
+
     @property
     def _rule(self) -> Rule:
         """What is free of labels: built when first needed, and again when a parameter that it depends on changes."""

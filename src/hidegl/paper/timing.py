@@ -91,7 +91,7 @@ def preparing(prepares: bool) -> dict[str, Any]:
 def seconds(model: Any, X: NDArray[Any], labels: NDArray[Any]) -> float:
     begun = time.perf_counter()
     model.fit(X, labels).transduction_  # noqa: B018
-    return round(time.perf_counter() - begun, 2)
+    return round(time.perf_counter() - begun, 4)
 
 
 def paper_sized(data: Problem) -> tuple[NDArray[Any], NDArray[np.intp]]:
