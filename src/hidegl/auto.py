@@ -61,6 +61,9 @@ FEW_ROWS, WIDER = 3, 2.0
 TOLERANCE = 1e-2
 """When the points of a model have settled. What is averaged need not settle further."""
 
+UNREFINED = "moved once"
+"""What is said of class shares where rows are too many for their assignments to be kept, and refined."""
+
 HALF_WAY = 0.5
 """How far class shares are moved to what the labels say of them."""
 
@@ -235,7 +238,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         is half-way between what it was sure before and after.
         """
         if not all(member._Z.is_kept for member in self.estimators_):
-            self.settings_["shares_are"] = "moved once"
+            self.settings_["shares_are"] = UNREFINED
             return P
         calibrated = sharpened(P * self._scales, self._temperatures[0])
         diffusions = [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
@@ -388,10 +391,11 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             named = zip(self.classes_, s["class_shares"], strict=True)
             shown = ", ".join(f"{name}: {share:.0%}" for name, share in list(named)[:10])
             more = f" and {len(self.classes_) - 10} more" if len(self.classes_) > 10 else ""
+            by_cut = is_auto(self.class_prior) and len(self.classes_) > 2 and s["shares_are"] != UNREFINED
+            why = ": so the graphs are cut at the least cost" if by_cut else ""
             lines += [
                 f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}. "
-                f"Class shares are {s['shares_are']}"
-                + (": so the graphs are cut at the least cost." if is_auto(self.class_prior) else "."),
+                f"Class shares are {s['shares_are']}{why}.",
                 f"From each label as the others predict it: a linear classifier has a weight of "
                 f"{s['linear_weight']:.0%} beside the graphs, and probabilities get temperatures of "
                 f"{s['temperatures'][0]:.2f} and {s['temperatures'][1]:.2f}.",

@@ -14,6 +14,7 @@ NAMES = {
     "n_nearest": "points a row is assigned to",
     "learning_rows": "rows the points are learned on",
     "class_shares": "class shares expected",
+    "shares_are": "class shares are",
     "temperatures": "temperatures of probabilities",
     "linear_weight": "weight of the linear classifier",
 }
