@@ -19,6 +19,7 @@ from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.learning import Checkpoint
 from hidegl.rows.arrays import on_host
 from hidegl.rows.local import LocalRows
+from test_learning import StopError, stop_after
 
 SAME_LABELS = 0.999
 TOLERANCES = {"float64": 1e-9, "float32": 1e-3}
@@ -163,7 +164,7 @@ class TestLaws:
         options = {"random_state": 0, "checkpoint": tmp_path / "points.ckpt", "tol": 1e-5}
         expected = HiDeGL(40, **options).fit(X, y).transduction_
         with pytest.raises(StopError):
-            HiDeGL(40, callback=stop_at(6), **options).fit(engine(X), y)
+            HiDeGL(40, callback=stop_after(6), **options).fit(engine(X), y)
         assert Checkpoint(tmp_path / "points.ckpt").path.exists()
         told = []
         resumed = HiDeGL(40, callback=told.append, **options).fit(X, y)
@@ -198,21 +199,6 @@ class TestLaws:
         np.testing.assert_array_equal(got.predict(engine(X[:100])), expected.predict(X[:100]))
         expected, got = (HiDeGL(40, random_state=0).fit(rows, y) for rows in (X, engine(X)))
         np.testing.assert_array_equal(got.suggest(5), expected.suggest(5))
-
-
-class StopError(Exception):
-    pass
-
-
-def stop_at(n):
-    told = []
-
-    def callback(iteration):
-        told.append(iteration)
-        if len(told) == n:
-            raise StopError
-
-    return callback
 
 
 class TestTensors:

@@ -38,7 +38,7 @@ from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, moved_towards, scales_towards, shrunk_shares
 from hidegl.progress import Progress
 from hidegl.reading import check_device, rows_of
-from hidegl.refinement import Diffusion, best_refined
+from hidegl.refinement import HALF_WAY, Diffusion, best_refined
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
@@ -63,9 +63,6 @@ TOLERANCE = 1e-2
 
 UNREFINED = "moved once"
 """What is said of class shares where rows are too many for their assignments to be kept, and refined."""
-
-HALF_WAY = 0.5
-"""How far class shares are moved to what the labels say of them."""
 
 
 class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -149,7 +146,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 progress.show(f"{done} of {total} models", done / total)
             progress.passing("labelling", rows.n_rows)
             self._label(labels)
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {len(self.estimators_)} models")
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
         return self
 
     def relabel(self, y: ArrayLike | None) -> Self:
@@ -187,8 +184,9 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         if labels.any:
             P = self._mean(lambda member: member.label_distributions_)
             self._scales = scales_towards(P, shares, self._strength(labels))
-            graph_loo, by_head = self._judge(labels, P_loo * self._scales)
-            P = self._refine(P, labels, shares, Judgement.of(graph_loo, labels.codes[labels.rows]))
+            judgement = Judgement.of(P_loo * self._scales, labels.given)
+            graph_loo, by_head = self._judge(labels, P_loo * self._scales, judgement)
+            P = self._refine(P, labels, shares, judgement)
             self._mix(P, graph_loo, by_head, labels, shares)
             self._distributions = self._finish(P, self._rows)
             self._distributions[labels.rows] = labels.one_hot
@@ -215,20 +213,19 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 member.relabel(None)
         return np.asarray(hidden)
 
-    def _judge(self, labels: Labels, P_loo: Matrix) -> tuple[Matrix, Matrix | None]:
+    def _judge(self, labels: Labels, P_loo: Matrix, judgement: Judgement) -> tuple[Matrix, Matrix | None]:
         """From each label as the others predict it: how sure the graph may be, and what a linear classifier is worth.
 
         Returned are the probabilities of the labelled rows from the other labels, by the graph and by the classifier.
         """
-        codes = labels.codes[labels.rows]
-        self._temperatures = learned_temperature(P_loo, codes), 1.0
+        self._temperatures = learned_temperature(P_loo, labels.given), 1.0
         by_graph, by_head = sharpened(P_loo, self._temperatures[0]), None
         self._weight = 0.0
-        may_help = self._preparation.is_of_directions and Judgement.of(P_loo, codes).judged >= LEAST_JUDGED
+        may_help = self._preparation.is_of_directions and judgement.judged >= LEAST_JUDGED
         if self._rows is not None and may_help:
             X = self._rows.take(labels.rows)
-            by_head = cross_validated(X, codes, len(labels.classes), np.random.default_rng(0))
-            self._weight = head_weight(by_graph, by_head, codes)
+            by_head = cross_validated(X, labels.given, len(labels.classes), np.random.default_rng(0))
+            self._weight = head_weight(by_graph, by_head, labels.given)
         return by_graph, by_head
 
     def _refine(self, P: Matrix, labels: Labels, shares: Vector, judgement: Judgement) -> Matrix:
@@ -256,7 +253,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
     def _mix(self, P: Matrix, by_graph: Matrix, by_head: Matrix | None, labels: Labels, shares: Vector) -> None:
         """The linear classifier, where it has a weight, and the temperature of what both say together."""
         self._head = None
-        if self._weight == 0 or self._rows is None:
+        if self._weight == 0 or by_head is None or self._rows is None:
             return
         sharp = sharpened(P * self._scales, self._temperatures[0])
         together = sharp
@@ -264,10 +261,12 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             self._head = self_trained(self._rows, together, labels, np.random.default_rng(0))
             together = pooled(sharp, self._by_head(self._head, self._rows), self._weight)
             together = moved_towards(together, shares, self._strength(labels))
-        if by_head is not None:
-            mixed = pooled(by_graph, by_head, self._weight)
-            second = learned_temperature(mixed, labels.codes[labels.rows], usual=1.0)
-            self._temperatures = self._temperatures[0], second
+        mixed = pooled(by_graph, by_head, self._weight)
+        self._temperatures = self._temperatures[0], learned_temperature(mixed, labels.given, usual=1.0)
+
+    @property
+    def _n_models(self) -> str:
+        return "one model" if len(self.estimators_) == 1 else f"{len(self.estimators_)} models"
 
     def _strength(self, labels: Labels) -> float:
         """How far class shares are moved to those that are expected: all the way, if the user knows them."""
@@ -368,7 +367,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         if not self._labels.any:
             raise NotFittedError("no label was given to fit, so there is nothing to audit: give some to relabel(y)")
         P_loo = self._mean(lambda member: member._leave_one_out())
-        temperature = learned_temperature(P_loo, self._labels.codes[self._labels.rows])
+        temperature = learned_temperature(P_loo, self._labels.given)
         return judged_labels(self._labels, sharpened(P_loo, temperature))
 
     def summary(self) -> str:
@@ -380,12 +379,11 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             "standardize": "standardised column by column, since there are few or one outweighs the others",
             None: "taken as they are",
         }[s["preprocess"]]
-        sizes, n_models = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"]))), len(self.estimators_)
-        averaged = f"{n_models} models are averaged, with" if n_models > 1 else "One model is used, with"
+        sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
         lines = [
             f"{len(self._labels.codes):,} rows of {self.n_features_in_} columns, {prepared}; "
             f"{s['n_components']} dimensions are used.",
-            f"{averaged} {sizes} points.",
+            f"{self._n_models.capitalize()} with {sizes} points{', averaged' if len(self.estimators_) > 1 else ''}.",
         ]
         if self._labels.any:
             named = zip(self.classes_, s["class_shares"], strict=True)
@@ -459,7 +457,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         facts = label_facts(len(self._labels.codes), len(self._labels.rows), self.classes_)
         if self._labels.any:
             facts["mean confidence"] = f"{self.label_distributions_.max(axis=1).mean():.2f}"
-        return {**facts, "models": f"{len(self.estimators_)}, averaged"}
+        return {**facts, "points": ", ".join(f"{k:,}" for k in self.settings_["n_points"])}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labels")
@@ -492,7 +490,7 @@ def member_parameters(member: HiDeGL) -> dict[str, Any]:
 
 def warn_of_labels(labels: Labels, P_loo: Matrix) -> None:
     """Say when a class has one label only, or when labels contradict one another."""
-    codes = labels.codes[labels.rows]
+    codes = labels.given
     counts = np.bincount(codes)
     if len(counts) == 1:
         warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=4)
@@ -501,11 +499,10 @@ def warn_of_labels(labels: Labels, P_loo: Matrix) -> None:
     if len(single):
         names = ", ".join(map(str, single[:5])) + (", …" if len(single) > 5 else "")
         warnings.warn(f"one label only for the class {names}: give each class two or more, if you can", stacklevel=4)
-    judged = counts[codes] > 1
-    wrong = judged & (P_loo.argmax(axis=1) != codes)
-    if judged.sum() >= 10 and wrong.sum() > judged.sum() / 2:
+    found = Judgement.of(P_loo, codes)
+    if found.judged >= 10 and found.share_wrong > 0.5:
         warnings.warn(
-            f"{wrong.sum()} of {judged.sum()} labels contradict what the other labels say of their rows: are they in "
-            f"the order of the rows of X?",
+            f"{found.judged - found.right} of {found.judged} labels contradict what the others say of their rows: "
+            f"are they in the order of the rows of X?",
             stacklevel=4,
         )

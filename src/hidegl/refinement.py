@@ -34,8 +34,11 @@ STEPS = 2
 SHARPENING = 0.5
 """The temperature between two diffusions: towards one-hot, which forgets how sure a row was, but not all the way."""
 
-MOVED = {0.5: "half-way to those expected", 0.0: "as found", 1.0: "as expected"}
-"""Starts by how far class shares are moved, once, to those that the labels suggest."""
+HALF_WAY = 0.5
+"""How far class shares are usually moved to those that the labels suggest."""
+
+MOVED = {HALF_WAY: "half-way to those expected", 0.0: "as found", 1.0: "as expected"}
+"""Starts by how far they are moved, once."""
 
 MARGIN = 0.03
 """How much less the cut of another start than the usual one must cost at least to be preferred."""
@@ -85,7 +88,7 @@ def best_refined(
     labels: Labels,
     expected: Vector,
     *,
-    usual: float = 0.5,
+    usual: float = HALF_WAY,
     share_wrong: float = 0.0,
     known: bool = False,
 ) -> Refined:
