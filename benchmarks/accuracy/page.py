@@ -123,6 +123,17 @@ def calibration_table(results: Results) -> str:
     return "\n".join([*lines, f"| mean | | **{overall}** |"])
 
 
+def choices_table(of: str) -> str:
+    rows = json.loads((RESULTS / "choices.json").read_text())[of]
+    ways = [name for name in rows[0] if name not in ("data", "labels")]
+    lines = [f"| data | labels | {' | '.join(ways)} |", "|---|---|" + "---|" * len(ways)]
+    for row in rows:
+        base, _, ratio = row["data"].partition("-")
+        title = f"{TITLES[base]}, {ratio}" if ratio else TITLES[base]
+        lines.append(f"| {title} | {row['labels']} | {' | '.join(f'{row[way]:.1f}' for way in ways)} |")
+    return "\n".join(lines)
+
+
 def tables(results: Results) -> dict[str, str]:
     graphs = [name for name in peers.METHODS if name.startswith("Poisson")]
     banking = ["default", "Poisson", "1-NN", "logistic regression"]
@@ -134,6 +145,8 @@ def tables(results: Results) -> dict[str, str]:
         "seconds": seconds_table(),
         "banking77": methods_table(results, "banking77", banking),
         "calibration": calibration_table(results),
+        "shares": choices_table("shares"),
+        "by_class": choices_table("by_class"),
     }
 
 
