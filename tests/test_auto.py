@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.auto import EFFORTS
 from hidegl.calibration import Judgement, expected_calibration_error, learned_temperature, sharpened, temperature_for
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.heads import LinearHead, head_distributions, head_weight, self_trained
+from hidegl.heads import LinearHead, head_distributions, head_weight, pooled, self_trained
 from hidegl.inference import GivenLabels, LGCRule, scores
 from hidegl.labels import Labels
 from hidegl.preparation import learn_preparation
@@ -296,6 +297,41 @@ def test_a_linear_classifier_learns_from_rows_that_the_graph_is_sure_of():
     taught = self_trained(LocalRows(X), P, labels, rng)
     shares = [np.mean(head_distributions(X, head.coef, head.intercept).argmax(axis=1) == y) for head in (alone, taught)]
     assert shares[1] > max(shares[0], 0.97)
+
+
+def embeddings(n_rows, rng):
+    """Eight classes that a linear classifier tells apart, in directions that hold less of the spread than others do."""
+    y = rng.integers(0, 8, n_rows)
+    topics = rng.normal(size=(n_rows, 8)) @ np.random.default_rng(1).normal(size=(8, 120))
+    return np.random.default_rng(2).normal(size=(8, 120))[y] * 1.5 + topics + rng.normal(size=(n_rows, 120)), y
+
+
+def test_graphs_and_a_linear_classifier_learn_from_each_other(tmp_path):
+    rng = np.random.default_rng(0)
+    (X, y), (X_new, y_new) = embeddings(1500, rng), embeddings(300, rng)
+    labels = hide_labels(y, draw_labels(y, 80, seed=0))
+    model = quick().fit(X, labels)
+    assert model.settings_["linear_weight"] > 0.2
+    assert model.score(X_new, y_new) > 0.9
+    unlabelled = labels == -1
+    right = np.mean(model.transduction_[unlabelled] == y[unlabelled])
+    with patch("hidegl.auto.head_weight", return_value=0.0):
+        alone = quick().fit(X, labels)
+    assert right > np.mean(alone.transduction_[unlabelled] == y[unlabelled]) + 0.02
+    np.testing.assert_allclose(model.predict_proba(X)[unlabelled], model.label_distributions_[unlabelled], atol=1e-6)
+    model.save(tmp_path / "model")
+    np.testing.assert_allclose(load(tmp_path / "model").predict_proba(X_new), model.predict_proba(X_new), atol=1e-12)
+
+
+def test_a_favoured_class_gets_so_many_times_the_probability():
+    rng = np.random.default_rng(0)
+    X, graph = rng.normal(size=(50, 5)), rng.dirichlet([1, 1, 1], size=50)
+    head, scales = LinearHead(rng.normal(size=(5, 3)), rng.normal(size=3)), np.array([0.5, 1.0, 4.0])
+    plain, favoured = (
+        pooled(graph, head_distributions(X, h.coef, h.intercept), 0.4) for h in (head, head.favouring(scales, 0.4))
+    )
+    expected = plain * scales
+    np.testing.assert_allclose(favoured, expected / expected.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_embeddings_are_told_from_amounts():

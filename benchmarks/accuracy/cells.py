@@ -46,8 +46,12 @@ CELLS: dict[str, tuple[int, ...]] = {
 }
 """The paper's."""
 
+BY_CLASS = ", by class"
+"""Ends the name of a set whose labels are drawn so that every class has as many."""
+
 OTHERS: dict[str, tuple[int, ...]] = {
     "banking77": (77, 231, 385, 770, 1540),
+    f"banking77{BY_CLASS}": (77, 231, 385, 770, 1540),
     "mnist-10:1": (50, 100, 150),
     "usps-10:1": (50, 100, 150),
     "optdigits-10:1": (50, 100, 150),
@@ -92,7 +96,7 @@ def run(name: str, effort: str, draws: range) -> None:
     model = AutoHiDeGL(effort, random_state=0).fit(X)
     seconds = time.perf_counter() - begun
     for n_labels, draw in missing:
-        labelled = draw_labels(y, n_labels, seed=draw)
+        labelled = labels_of(name, y, n_labels, draw)
         begun = time.perf_counter()
         P = model.relabel(hide_labels(y, labelled)).label_distributions_
         taken = time.perf_counter() - begun
@@ -135,12 +139,17 @@ def times() -> None:
 def data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     if name == "three-moon":
         return make_three_moons(random_state=0)
-    base, _, ratio = name.partition("-")
+    base, _, ratio = name.removesuffix(BY_CLASS).partition("-")
     X, y = load_data_set(base)
     if ratio:
         keep = unbalanced(y, float(ratio.partition(":")[0]))
         X, y = X[keep], y[keep]
     return X, y
+
+
+def labels_of(name: str, y: NDArray[Any], n_labels: int, draw: int) -> NDArray[np.intp]:
+    """The rows that get a label."""
+    return draw_labels(y, n_labels, seed=draw, kind="balanced" if name.endswith(BY_CLASS) else "random")
 
 
 def unbalanced(y: NDArray[Any], ratio: float) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
-from cells import CELLS, OTHERS, TITLES, paper_best
+from cells import BY_CLASS, CELLS, OTHERS, TITLES, paper_best
 
 from common import RESULTS
 from hidegl.persistence import replacing
@@ -144,6 +144,7 @@ def tables(results: Results) -> dict[str, str]:
         "mnist": methods_table(results, "mnist", [*EFFORTS, *graphs, "LabelSpreading"]),
         "seconds": seconds_table(),
         "banking77": methods_table(results, "banking77", banking),
+        "banking77_by_class": methods_table(results, f"banking77{BY_CLASS}", banking),
         "calibration": calibration_table(results),
         "shares": choices_table("shares"),
         "by_class": choices_table("by_class"),

@@ -25,11 +25,11 @@ from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from cells import CELLS, OTHERS, data
+from cells import CELLS, OTHERS, data, labels_of
 
 from common import RESULTS
 from comparison import prepared
-from hidegl.datasets import draw_labels, hide_labels
+from hidegl.datasets import hide_labels
 from hidegl.demo import nearest_labels, spread_labels
 
 STORE = RESULTS / "peers.jsonl"
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def measure(problem: Problem, name: str, method: str, n_labels: int, draw: int) -> None:
-    labelled = draw_labels(problem.y, n_labels, seed=draw)
+    labelled = labels_of(name, problem.y, n_labels, draw)
     if method.startswith("Poisson"):
         _ = problem.graph
     begun = time.perf_counter()

@@ -20,7 +20,7 @@ from hidegl.calibration import Judgement, learned_temperature, mean_confidence, 
 from hidegl.estimator import HiDeGL
 from hidegl.heads import (
     LEAST_JUDGED,
-    SELF_TRAININGS,
+    LESSONS,
     LinearHead,
     cross_validated,
     head_distributions,
@@ -38,7 +38,7 @@ from hidegl.preparation import Preparation, learn_preparation, prepare
 from hidegl.priors import class_shares, moved_towards, scales_towards, shrunk_shares
 from hidegl.progress import Progress
 from hidegl.reading import check_device, rows_of
-from hidegl.refinement import HALF_WAY, Diffusion, best_refined
+from hidegl.refinement import HALF_WAY, STEPS, Diffusion, best_refined, refine
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.settings import check_name, is_auto
@@ -185,14 +185,16 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
             P = self._mean(lambda member: member.label_distributions_)
             self._scales = scales_towards(P, shares, self._strength(labels))
             judgement = Judgement.of(P_loo * self._scales, labels.given)
-            graph_loo, by_head = self._judge(labels, P_loo * self._scales, judgement)
-            P = self._refine(P, labels, shares, judgement)
-            self._mix(P, graph_loo, by_head, labels, shares)
+            self._judge(labels, P_loo * self._scales, judgement)
+            diffusions = self._diffusions()
+            P = self._refine(P, diffusions, labels, shares, judgement)
+            if self._weight > 0:
+                P = self._teach(P, diffusions, labels)
             self._distributions = self._finish(P, self._rows)
             self._distributions[labels.rows] = labels.one_hot
             self.settings_ |= {
                 "class_shares": shares.tolist(),
-                "temperatures": list(self._temperatures),
+                "temperature": self._temperature,
                 "linear_weight": self._weight,
             }
             warn_of_labels(labels, P_loo)
@@ -213,56 +215,73 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 member.relabel(None)
         return np.asarray(hidden)
 
-    def _judge(self, labels: Labels, P_loo: Matrix, judgement: Judgement) -> tuple[Matrix, Matrix | None]:
-        """From each label as the others predict it: how sure the graph may be, and what a linear classifier is worth.
-
-        Returned are the probabilities of the labelled rows from the other labels, by the graph and by the classifier.
-        """
-        self._temperatures = learned_temperature(P_loo, labels.given), 1.0
-        by_graph, by_head = sharpened(P_loo, self._temperatures[0]), None
-        self._weight = 0.0
+    def _judge(self, labels: Labels, P_loo: Matrix, judgement: Judgement) -> None:
+        """From each label as the others predict it: how sure the graphs may be, and a linear classifier's worth."""
+        self._temperature = learned_temperature(P_loo, labels.given)
+        self._weight: float = 0.0
+        self._head: LinearHead | None = None
         may_help = self._preparation.is_of_directions and judgement.judged >= LEAST_JUDGED
         if self._rows is not None and may_help:
             X = self._rows.take(labels.rows)
             by_head = cross_validated(X, labels.given, len(labels.classes), np.random.default_rng(0))
-            self._weight = head_weight(by_graph, by_head, labels.given)
-        return by_graph, by_head
+            self._weight = head_weight(sharpened(P_loo, self._temperature), by_head, labels.given)
 
-    def _refine(self, P: Matrix, labels: Labels, shares: Vector, judgement: Judgement) -> Matrix:
+    def _diffusions(self) -> list[Diffusion]:
+        """The models' graphs over the rows; none, where rows are too many for their assignments to be kept."""
+        if not all(member._Z.is_kept for member in self.estimators_):
+            return []
+        return [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
+
+    def _refine(
+        self, P: Matrix, diffusions: list[Diffusion], labels: Labels, shares: Vector, judgement: Judgement
+    ) -> Matrix:
         """P after refinement; the models keep the coefficients that give it.
 
         It gets the temperature at which it is as sure as the given labels say that it is right. Without evidence, that
         is half-way between what it was sure before and after.
         """
-        if not all(member._Z.is_kept for member in self.estimators_):
+        if not diffusions:
             self.settings_["shares_are"] = UNREFINED
             return P
-        calibrated = sharpened(P * self._scales, self._temperatures[0])
-        diffusions = [Diffusion(member._Z.collect(), as_degree_rule(member)) for member in self.estimators_]
+        calibrated = sharpened(P * self._scales, self._temperature)
         known = not is_auto(self.class_prior)
         usual, wrong = self._strength(labels), judgement.share_wrong
         refined = best_refined(P, diffusions, labels, shares, usual=usual, share_wrong=wrong, known=known)
-        self._scales = np.ones(P.shape[1])
-        for member, A in zip(self.estimators_, refined.coefficients, strict=True):
-            member._keep_labels(member._labels, A, self._scales)
+        self._keep(refined.coefficients)
         guess = (mean_confidence(calibrated) + mean_confidence(refined.P)) / 2
-        self._temperatures = temperature_for(refined.P, judgement.accuracy(guess)), self._temperatures[1]
+        self._temperature = temperature_for(refined.P, judgement.accuracy(guess))
         self.settings_["shares_are"] = refined.shares
         return refined.P
 
-    def _mix(self, P: Matrix, by_graph: Matrix, by_head: Matrix | None, labels: Labels, shares: Vector) -> None:
-        """The linear classifier, where it has a weight, and the temperature of what both say together."""
-        self._head = None
-        if self._weight == 0 or by_head is None or self._rows is None:
-            return
-        sharp = sharpened(P * self._scales, self._temperatures[0])
-        together = sharp
-        for _ in range(SELF_TRAININGS):
-            self._head = self_trained(self._rows, together, labels, np.random.default_rng(0))
-            together = pooled(sharp, self._by_head(self._head, self._rows), self._weight)
-            together = moved_towards(together, shares, self._strength(labels))
-        mixed = pooled(by_graph, by_head, self._weight)
-        self._temperatures = self._temperatures[0], learned_temperature(mixed, labels.given, usual=1.0)
+    def _teach(self, P: Matrix, diffusions: list[Diffusion], labels: Labels) -> Matrix:
+        """The graphs' probabilities after they and the linear classifier have learned from each other.
+
+        In turns, the classifier learns from what both say together, and that diffuses on the graphs. The class shares
+        stay those of the graphs.
+        """
+        assert self._rows is not None
+        weight = self._weight
+        by_graph = together = sharpened(P * self._scales, self._temperature)
+        shares = by_graph.mean(axis=0)
+        for _ in range(LESSONS):
+            head = self_trained(self._rows, together, labels, np.random.default_rng(0))
+            by_head = self._by_head(head, self._rows)
+            if diffusions:
+                both = moved_towards(pooled(by_graph, by_head, weight), shares, 1.0)
+                P, coefficients = refine(both, diffusions, labels, STEPS)
+                self._keep(coefficients)
+                self._temperature = temperature_for(P, mean_confidence(both))
+                by_graph = sharpened(P, self._temperature)
+            scales = scales_towards(pooled(by_graph, by_head, weight), shares, 1.0)
+            self._head = head.favouring(scales, weight)
+            together = pooled(by_graph, self._by_head(self._head, self._rows), weight)
+        return P
+
+    def _keep(self, coefficients: list[Matrix]) -> None:
+        """Let the models score rows by these; class shares are in them."""
+        self._scales = np.ones(len(self.classes_))
+        for member, A in zip(self.estimators_, coefficients, strict=True):
+            member._keep_labels(member._labels, A, self._scales)
 
     @property
     def _n_models(self) -> str:
@@ -290,11 +309,10 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         return total / len(self.estimators_)
 
     def _finish(self, P: Matrix, rows: Rows | None) -> Matrix:
-        """Averaged probabilities, moved to the class shares, mixed with the linear classifier's, and calibrated."""
-        first, second = self._temperatures
-        P = sharpened(P * self._scales, first)
+        """Averaged probabilities, moved to the class shares, calibrated, and mixed with the linear classifier's."""
+        P = sharpened(P * self._scales, self._temperature)
         if self._head is not None and rows is not None:
-            P = sharpened(pooled(P, self._by_head(self._head, rows), self._weight), second)
+            P = pooled(P, self._by_head(self._head, rows), self._weight)
         return P
 
     @staticmethod
@@ -395,8 +413,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 f"{len(self._labels.rows)} labels of {len(self.classes_)} classes; shares expected: {shown}{more}. "
                 f"Class shares are {s['shares_are']}{why}.",
                 f"From each label as the others predict it: a linear classifier has a weight of "
-                f"{s['linear_weight']:.0%} beside the graphs, and probabilities get temperatures of "
-                f"{s['temperatures'][0]:.2f} and {s['temperatures'][1]:.2f}.",
+                f"{s['linear_weight']:.0%} beside the graphs, whose probabilities get a temperature of "
+                f"{s['temperature']:.2f}.",
             ]
         return "\n".join(lines)
 
@@ -446,7 +464,8 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
         labels = Labels.of(arrays["classes"], arrays["codes"])
         self._rows, self._head = None, None
         if labels.any:
-            self._scales, self._temperatures = arrays["scales"], tuple(self.settings_["temperatures"])
+            self._scales = arrays["scales"]
+            self._temperature = self.settings_["temperature"]
             self._weight = self.settings_["linear_weight"]
             self._distributions = arrays["distributions"]
             if "head_coef" in arrays:

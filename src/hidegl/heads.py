@@ -2,8 +2,9 @@
 
 On embeddings with a few labels a class, a linear classifier catches up with any graph, and errs elsewhere: embeddings
 are made for it. On pixels or measurements it is behind, and not used. How far it is to be believed, the labels tell:
-each is predicted by the graph and by a classifier from the others. The classifier then learns from the given labels and
-from those of the graph that are sure (self-training), which makes it better than the one that was judged.
+each is predicted by the graph and by a classifier from the others. Then both learn from each other (co-training): the
+classifier from the given labels and the surest of what both say together, and the graph by diffusing that. This makes
+both better than those that were judged.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LEAST_JUDGED = 20
 WEIGHT_PENALTY = 10.0
 """What a weight of one must gain in log-likelihood to be worth it."""
 
-LEAST_WEIGHT = 0.02
+LEAST_WEIGHT = 0.2
 """Below it, the classifier is left out."""
 
 PENALTY = 0.5
@@ -44,8 +45,8 @@ PENALTY = 0.5
 SELF_TRAINING_ROWS = 8_000
 """How many rows the graph labels for the classifier to learn from."""
 
-SELF_TRAININGS = 2
-"""How often the classifier learns: first from the graph, then from what both say together."""
+LESSONS = 2
+"""How often classifier and graph learn from each other."""
 
 SURE_SHARE, SURE_WEIGHT = 0.6, 0.3
 """The share of them that is used, the surest, and their weight beside a given label, times how sure they are."""
@@ -75,6 +76,10 @@ class LinearHead:
                 present = present[1:]
             coef[:, present], intercept[present] = model.coef_.T / scale, model.intercept_
         return cls(coef, intercept)
+
+    def favouring(self, scales: Vector, weight: float) -> LinearHead:
+        """The classifier that, pooled with this weight, gives each class so many times the probability."""
+        return LinearHead(self.coef, self.intercept + np.log(scales) / weight)
 
 
 def head_distributions(X: Any, coef: Matrix, intercept: Vector) -> Matrix:

@@ -15,7 +15,7 @@ NAMES = {
     "learning_rows": "rows the points are learned on",
     "class_shares": "class shares expected",
     "shares_are": "class shares are",
-    "temperatures": "temperatures of probabilities",
+    "temperature": "temperature of probabilities",
     "linear_weight": "weight of the linear classifier",
 }
 
