@@ -68,7 +68,16 @@ TITLES = {
     "pendigits": "Pendigits",
     "letter": "Letter",
     "mnist": "MNIST",
+    "banking77": "Banking77",
 }
+
+
+def title(name: str) -> str:
+    """As the paper writes it, with what was made of it: "MNIST, 10:1"."""
+    if name in TITLES:
+        return TITLES[name]
+    base, _, ratio = name.removesuffix(BY_CLASS).partition("-")
+    return TITLES[base] + (f", {ratio}" if ratio else "") + (BY_CLASS if name.endswith(BY_CLASS) else "")
 
 
 def main() -> None:
@@ -194,7 +203,7 @@ def show(effort: str, draws: range) -> None:
         shown = []
         for n in counts:
             if (ours := cell(name, n, "accuracy")) is not None:
-                paper = best.get((TITLES.get(name, ""), n))
+                paper = best.get((title(name), n))
                 beside = "" if paper is None else f" ({paper:.1f})"
                 shown.append(f"{n}: {ours:.1f}{beside} ece {cell(name, n, 'calibration_error'):.3f}")
         print(f"{name:15} {'  '.join(shown)}")

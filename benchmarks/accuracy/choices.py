@@ -1,4 +1,4 @@
-"""What AutoHiDeGL's treatment of class shares gains, on development draws.
+"""What AutoHiDeGL's treatment of class shares and its linear classifier gain, on development draws.
 
     HIDEGL_DATA=folder python benchmarks/accuracy/choices.py
 
@@ -31,6 +31,8 @@ from hidegl.labels import Labels
 from hidegl.priors import moved_towards
 from hidegl.refinement import MOVED, STEPS, Refined, refine
 
+WITH_CLASSIFIER = {"banking77": (231, 385, 770), "usps2": (100,)}
+
 DRAWS = range(50, 55)
 
 CELLS = {
@@ -47,12 +49,29 @@ def always(strength: float, P: Any, diffusions: Any, labels: Labels, expected: A
     return Refined(*refine(moved_towards(P, expected, strength), diffusions, labels, STEPS), MOVED[strength])
 
 
-AS_IT_IS = "chosen by the cut"
-WAYS: dict[str, Callable[[], Any]] = {
-    AS_IT_IS: nullcontext,
+Ways = dict[str, Callable[[], Any]]
+"""What is compared, by its title; the first is how AutoHiDeGL does it."""
+
+SHARES: Ways = {
+    "chosen by the cut": nullcontext,
     **{f"always {name}": partial(patch, "hidegl.auto.best_refined", partial(always, s)) for s, name in MOVED.items()},
 }
-WITHOUT_RULE = partial(patch.object, Labels, "are_by_class", False)
+
+BY_CLASS: Ways = {"by class": nullcontext, "as if random": partial(patch.object, Labels, "are_by_class", False)}
+
+teach = AutoHiDeGL._teach
+
+
+def taught_one_way(self: AutoHiDeGL, P: Any, _: Any, labels: Labels) -> Any:
+    """The classifier learns from the graphs, and they do not learn from it."""
+    return teach(self, P, [], labels)
+
+
+CLASSIFIER: Ways = {
+    "taught, and teaching the graphs": nullcontext,
+    "taught by the graphs": partial(patch.object, AutoHiDeGL, "_teach", taught_one_way),
+    "none": partial(patch, "hidegl.auto.head_weight", return_value=0.0),
+}
 
 
 def accuracy(model: AutoHiDeGL, y: NDArray[Any], n_labels: int, kind: str, way: Callable[[], Any]) -> float:
@@ -65,22 +84,25 @@ def accuracy(model: AutoHiDeGL, y: NDArray[Any], n_labels: int, kind: str, way: 
     return round(mean(found), 2)
 
 
+def compared(name: str, model: AutoHiDeGL, y: NDArray[Any], n: int, kind: str, ways: Ways) -> dict[str, Any]:
+    found = {title: accuracy(model, y, n, kind, way) for title, way in ways.items()}
+    print(name, n, kind, found, flush=True)
+    return {"data": name, "labels": n, **found}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    shares, by_class = [], []
-    for name, counts in CELLS.items():
+    shares, by_class, classifier = [], [], []
+    for name in {**CELLS, **WITH_CLASSIFIER}:
         X, y = data(name)
         model = AutoHiDeGL(random_state=0).fit(X)
-        for n in counts:
-            found = {title: accuracy(model, y, n, "random", way) for title, way in WAYS.items()}
-            shares.append({"data": name, "labels": n, **found})
-            print(shares[-1], flush=True)
+        for n in CELLS.get(name, ()):
+            shares.append(compared(name, model, y, n, "random", SHARES))
             if n >= 2 * len(np.unique(y)):
-                ways = {"by class": nullcontext, "as if random": WITHOUT_RULE}
-                found = {title: accuracy(model, y, n, "balanced", way) for title, way in ways.items()}
-                by_class.append({"data": name, "labels": n, **found})
-                print(by_class[-1], flush=True)
-    store("choices", {"draws": list(DRAWS), "shares": shares, "by_class": by_class})
+                by_class.append(compared(name, model, y, n, "balanced", BY_CLASS))
+        for n in WITH_CLASSIFIER.get(name, ()):
+            classifier.append(compared(name, model, y, n, "random", CLASSIFIER))
+    store("choices", {"draws": list(DRAWS), "shares": shares, "classifier": classifier, "by_class": by_class})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
-from cells import BY_CLASS, CELLS, OTHERS, TITLES, paper_best
+from cells import BY_CLASS, CELLS, OTHERS, TITLES, paper_best, title
 
 from common import RESULTS
 from hidegl.persistence import replacing
@@ -85,8 +85,7 @@ def others_table(results: Results) -> str:
     lines = ["| data | labels | default |", "|---|---|---|"]
     unbalanced = {name: counts for name, counts in OTHERS.items() if ":" in name}
     for data, counts in unbalanced.items():
-        title = f"{TITLES[data.partition('-')[0]]}, 10:1"
-        lines += [f"| {title} | {n} | {results.shown('default', data, n)} |" for n in counts]
+        lines += [f"| {title(data)} | {n} | {results.shown('default', data, n)} |" for n in counts]
     five = [(data, n) for data, counts in {**unbalanced, "usps2": CELLS["usps2"]}.items() for n in counts]
     return "\n".join([*lines, f"| mean, with USPS-2 | | **{results.mean_over('default', five)}** |"])
 
@@ -118,7 +117,7 @@ def calibration_table(results: Results) -> str:
     larger = [(data, n) for data, counts in {**CELLS, **OTHERS}.items() for n in counts[-2:]]
     for data, n in larger:
         errors = results.values("default", data, n, "calibration_error")
-        lines.append(f"| {TITLES.get(data, data)} | {n} | {mean(errors):.3f} |" if errors else f"| {data} | {n} | – |")
+        lines.append(f"| {title(data)} | {n:,} | {f'{mean(errors):.3f}' if errors else '–'} |")
     overall = results.mean_over("default", larger, "calibration_error")
     return "\n".join([*lines, f"| mean | | **{overall}** |"])
 
@@ -128,9 +127,7 @@ def choices_table(of: str) -> str:
     ways = [name for name in rows[0] if name not in ("data", "labels")]
     lines = [f"| data | labels | {' | '.join(ways)} |", "|---|---|" + "---|" * len(ways)]
     for row in rows:
-        base, _, ratio = row["data"].partition("-")
-        title = f"{TITLES[base]}, {ratio}" if ratio else TITLES[base]
-        lines.append(f"| {title} | {row['labels']} | {' | '.join(f'{row[way]:.1f}' for way in ways)} |")
+        lines.append(f"| {title(row['data'])} | {row['labels']} | {' | '.join(f'{row[way]:.1f}' for way in ways)} |")
     return "\n".join(lines)
 
 
@@ -147,6 +144,7 @@ def tables(results: Results) -> dict[str, str]:
         "banking77_by_class": methods_table(results, f"banking77{BY_CLASS}", banking),
         "calibration": calibration_table(results),
         "shares": choices_table("shares"),
+        "classifier": choices_table("classifier"),
         "by_class": choices_table("by_class"),
     }
 
