@@ -197,7 +197,7 @@ class AutoHiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin
                 "temperature": self._temperature,
                 "linear_weight": self._weight,
             }
-            warn_of_labels(labels, P_loo)
+            warn_of_labels(labels, judgement)
         return self
 
     def _infer(self, labels: Labels) -> Matrix:
@@ -507,10 +507,9 @@ def member_parameters(member: HiDeGL) -> dict[str, Any]:
     return {name: getattr(member, name) for name in ("rule", "graph", "alpha", "eta", "lambda2")}
 
 
-def warn_of_labels(labels: Labels, P_loo: Matrix) -> None:
+def warn_of_labels(labels: Labels, judgement: Judgement) -> None:
     """Say when a class has one label only, or when labels contradict one another."""
-    codes = labels.given
-    counts = np.bincount(codes)
+    counts = np.bincount(labels.given)
     if len(counts) == 1:
         warnings.warn(f"y holds one class only, {labels.classes[0]}: every row gets it", stacklevel=4)
         return
@@ -518,10 +517,10 @@ def warn_of_labels(labels: Labels, P_loo: Matrix) -> None:
     if len(single):
         names = ", ".join(map(str, single[:5])) + (", …" if len(single) > 5 else "")
         warnings.warn(f"one label only for the class {names}: give each class two or more, if you can", stacklevel=4)
-    found = Judgement.of(P_loo, codes)
-    if found.judged >= 10 and found.share_wrong > 0.5:
+    if judgement.judged >= 10 and judgement.share_wrong > 0.5:
+        wrong = judgement.judged - judgement.right
         warnings.warn(
-            f"{found.judged - found.right} of {found.judged} labels contradict what the others say of their rows: "
+            f"{wrong} of {judgement.judged} labels contradict what the others say of their rows: "
             f"are they in the order of the rows of X?",
             stacklevel=4,
         )
