@@ -31,8 +31,6 @@ from hidegl.labels import Labels
 from hidegl.priors import moved_towards
 from hidegl.refinement import MOVED, STEPS, Refined, refine
 
-WITH_CLASSIFIER = {"banking77": (231, 385, 770), "usps2": (100,)}
-
 DRAWS = range(50, 55)
 
 CELLS = {
@@ -42,6 +40,10 @@ CELLS = {
     "optdigits-10:1": (50, 100),
     "usps-10:1": (50, 100),
 }
+"""Where ways to treat class shares are compared."""
+
+WITH_CLASSIFIER = {"banking77": (231, 385, 770), "usps2": (100,)}
+"""Where the linear classifier may be used: signed data with many columns."""
 
 
 def always(strength: float, P: Any, diffusions: Any, labels: Labels, expected: Any, **_: Any) -> Refined:
