@@ -29,8 +29,8 @@ from hidegl.paper.problems import N_DRAWS
 from hidegl.paper.quoted import label_counts, quoted
 from hidegl.paper.results import Cells, cells_of
 from hidegl.paper.store import Store
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
+from hidegl.structure.preparation import learn_preparation, prepare
 
 ROOT = Path(__file__).parent.parent
 STORE = Store(ROOT / "docs" / "paper" / "trials")

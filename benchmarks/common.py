@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from hidegl.basics.archives import replacing
 from hidegl.paper.machine import PACKAGES, environment
-from hidegl.persistence import replacing
 
 RESULTS = Path(__file__).parent / "results"
 PEERS = ("graphlearning", "annoy", "dask", "distributed", "pyarrow", "torch", "triton")

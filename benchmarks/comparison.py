@@ -20,9 +20,9 @@ from common import store, summary
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.demo import nearest_labels, spread_labels
-from hidegl.labels import UNLABELLED
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
+from hidegl.spreading.labels import UNLABELLED
+from hidegl.structure.preparation import learn_preparation, prepare
 
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from common import memory, store, summary
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
-from hidegl.graph import ImplicitGraph
-from hidegl.inference import RULES, GivenLabels, scores
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.inference import RULES, GivenLabels, scores
 
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""

@@ -22,13 +22,14 @@ import numpy as np
 import torch
 
 from common import RESULTS, store
-from hidegl import HiDeGL, preparation
+from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set
-from hidegl.points import expectation_sums, learn_points, maximisation, start_kmeans
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.tensors import TensorRows
-from hidegl.settings import automatic_sigma
-from hidegl.tree import tree_edges
+from hidegl.structure import preparation
+from hidegl.structure.automatic import automatic_sigma
+from hidegl.structure.points import expectation_sums, learn_points, maximisation, start_kmeans
+from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.tree import tree_edges
 
 DEVICE = "cuda"
 REPEATS = 5

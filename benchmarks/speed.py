@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from common import RESULTS, memory, store
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set
-from hidegl.points import expectation_sums, maximisation, start_kmeans
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
-from hidegl.settings import automatic_sigma
-from hidegl.tree import tree_edges
+from hidegl.structure.automatic import automatic_sigma
+from hidegl.structure.points import expectation_sums, maximisation, start_kmeans
+from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.tree import tree_edges
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, PLOT = DOCS / "speed.md", DOCS / "speed.png"

@@ -18,7 +18,7 @@ from sklearn.metrics import average_precision_score
 from common import store, summary
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.datasets import DATA_SETS, draw_labels, load_data_set
-from hidegl.labels import UNLABELLED
+from hidegl.spreading.labels import UNLABELLED
 
 COUNTS = (10, 20, 50, 100)
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter")

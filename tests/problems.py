@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import reference
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
-from hidegl.tree import spanning_tree
+from hidegl.structure.tree import spanning_tree
 
 
 @dataclass

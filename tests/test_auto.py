@@ -13,15 +13,21 @@ from hypothesis import strategies as st
 import reference
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.auto import EFFORTS
-from hidegl.calibration import Judgement, expected_calibration_error, learned_temperature, sharpened, temperature_for
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.heads import LinearHead, head_distributions, head_weight, pooled, self_trained
-from hidegl.inference import GivenLabels, LGCRule, scores
-from hidegl.labels import Labels
-from hidegl.preparation import learn_preparation
-from hidegl.priors import scales_towards, shrunk_shares
-from hidegl.refinement import KEPT, Diffusion, best_refined, refine
+from hidegl.ensemble.calibration import (
+    Judgement,
+    expected_calibration_error,
+    learned_temperature,
+    sharpened,
+    temperature_for,
+)
+from hidegl.ensemble.heads import LinearHead, head_distributions, head_weight, pooled, self_trained
+from hidegl.ensemble.refinement import KEPT, Diffusion, best_refined, refine
 from hidegl.rows.local import LocalRows
+from hidegl.spreading.inference import GivenLabels, LGCRule, scores
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import scales_towards, shrunk_shares
+from hidegl.structure.preparation import learn_preparation
 from problems import problems
 from test_inference import as_assignments, given_labels, implicit
 
@@ -54,7 +60,7 @@ def test_every_row_is_labelled_and_new_rows_too(effort):
 
 def test_little_memory_makes_smaller_models(moons, monkeypatch):
     X, _, truth = moons
-    monkeypatch.setattr("hidegl.memory.available_memory", lambda: 5 * 8 * 50**2)
+    monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 5 * 8 * 50**2)
     with pytest.warns(UserWarning, match="a model gets 50 points in place of 300: memory has no room for more"):
         model = quick().fit(X, six_labels(truth))
     assert model.settings_["n_points"] == [50]

@@ -17,10 +17,10 @@ from hidegl.baselines.agr import assign_to_anchors
 from hidegl.baselines.base import normalised, one_hot_rows
 from hidegl.baselines.neighbours import nearest_rows
 from hidegl.baselines.tvrf import simplex_projection
-from hidegl.graph import ImplicitGraph
-from hidegl.labels import Labels
 from hidegl.rows.local import LocalRows
 from hidegl.rows.simplex import simplex_least_squares
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.labels import Labels
 
 ALL = [
     KNN(),
@@ -137,7 +137,7 @@ def test_new_rows_where_the_method_has_none(blobs, model):
 def test_graph_can_be_shared(blobs, model):
     X, y, _ = blobs
     own = model.fit(X, y).label_distributions_
-    from hidegl.preparation import learn_preparation, prepare
+    from hidegl.structure.preparation import learn_preparation, prepare
 
     rng = np.random.default_rng(0)
     rows = prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng))

@@ -16,9 +16,9 @@ from sklearn.datasets import load_digits
 
 from hidegl import AutoHiDeGL, HiDeGL, load, read_rows
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.learning import Checkpoint
 from hidegl.rows.arrays import on_host
 from hidegl.rows.local import LocalRows
+from hidegl.structure.checkpoint import Checkpoint
 from test_learning import StopError, stop_after
 
 SAME_LABELS = 0.999
@@ -250,7 +250,7 @@ class TestTensors:
             assert isinstance(model.predict(rows), np.ndarray)
 
     def test_half_precision_is_used_where_it_is_enough(self, torch):
-        from hidegl.preparation import half_is_enough
+        from hidegl.structure.preparation import half_is_enough
 
         rng = np.random.default_rng(0)
         X = torch.from_numpy(rng.normal(size=(2000, 20)).astype("float32"))

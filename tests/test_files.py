@@ -100,7 +100,7 @@ def test_rows_are_taken_in_the_order_asked_for(kind, rows, tmp_path):
     X, _ = rows
     source = written(kind, X, tmp_path)
     taken = HiDeGL().fit(X[:100])  # knows the columns
-    from hidegl.reading import rows_of
+    from hidegl.rows.reading import rows_of
 
     on_disk = rows_of(taken, source, reset=False)
     for places in (np.array([4, 5, 6, 4999, 3, 3]), np.arange(0), np.arange(690, 1500)):

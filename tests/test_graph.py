@@ -6,7 +6,7 @@ from hypothesis import given
 from scipy.sparse import csr_array
 
 import reference
-from hidegl.graph import GRAPHS, ImplicitGraph
+from hidegl.spreading.graph import GRAPHS, ImplicitGraph
 from problems import as_assignments, problems, sparse_rows
 
 DENSE = {

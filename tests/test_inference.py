@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
-from hidegl.graph import ImplicitGraph
-from hidegl.inference import (
+from hidegl.basics.linalg import conjugate_gradients
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.inference import (
     MBO_DIFFUSIONS,
     MBO_STEPS,
     RULES,
@@ -24,7 +25,6 @@ from hidegl.inference import (
     degree_sums,
     scores,
 )
-from hidegl.linalg import conjugate_gradients
 from problems import as_assignments, problems, sparse_rows
 
 DENSE = {"accurate": reference.accurate_graph, "approx": reference.approx_graph}

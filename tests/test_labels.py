@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hidegl.baselines import KNN
-from hidegl.labels import Labels
-from hidegl.priors import column_scales, distributions
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import column_scales, distributions
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

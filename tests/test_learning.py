@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hidegl import HiDeGL, memory
-from hidegl.learning import learning_stages
-from hidegl.progress import Iteration
+from hidegl import HiDeGL
+from hidegl.basics import memory
+from hidegl.basics.progress import Iteration
+from hidegl.structure.stages import learning_stages
 
 
 @pytest.fixture(scope="module")

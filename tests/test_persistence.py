@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import hidegl
-from hidegl import HiDeGL, persistence
+from hidegl import HiDeGL
+from hidegl.basics import archives
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_failed_save_leaves_the_old_file(tmp_path, model, monkeypatch):
         file.write(b"half")
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(persistence.np, "savez", full_disk)
+    monkeypatch.setattr(archives.np, "savez", full_disk)
     with pytest.raises(OSError, match="no space"):
         model.save(tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == before
@@ -103,7 +104,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path, model, damage):
 
 
 def test_file_from_a_newer_version_is_refused(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(persistence, "FORMAT", persistence.FORMAT + 1)
+    monkeypatch.setattr(archives, "FORMAT", archives.FORMAT + 1)
     model.save(tmp_path / "model")
     monkeypatch.undo()
     with pytest.raises(ValueError, match=r"newer hidegl \(file format 2, this version reads up to 1\)"):
@@ -112,7 +113,7 @@ def test_file_from_a_newer_version_is_refused(tmp_path, model, monkeypatch):
 
 def test_file_that_lacks_a_part_is_refused(tmp_path):
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": {}}
-    persistence.write_archive(tmp_path / "model", header, {"C": np.zeros((2, 2))})
+    archives.write_archive(tmp_path / "model", header, {"C": np.zeros((2, 2))})
     with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
         hidegl.load(tmp_path / "model")
 
@@ -132,13 +133,13 @@ def test_file_that_lacks_a_part_is_refused(tmp_path):
 def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
     values, arrays = model._state()
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": values}
-    persistence.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
+    archives.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
     with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
         hidegl.load(tmp_path / "model")
 
 
 def test_file_of_an_unknown_class_is_refused(tmp_path):
-    persistence.write_archive(tmp_path / "model", {"model": "Mine"}, {})
+    archives.write_archive(tmp_path / "model", {"model": "Mine"}, {})
     with pytest.raises(ValueError, match="of the class 'Mine', this process knows HiDeGL"):
         hidegl.load(tmp_path / "model")
 
@@ -170,7 +171,7 @@ def test_missing_file():
 def test_file_holds_no_pickle(tmp_path, model):
     model.save(tmp_path / "model")
     with np.load(tmp_path / "model", allow_pickle=False) as archive:
-        header = json.loads(str(archive[persistence.HEADER]))
+        header = json.loads(str(archive[archives.HEADER]))
         assert all(archive[name].dtype != object for name in archive.files)
     assert header["model"] == "HiDeGL"
     assert header["version"] == hidegl.__version__

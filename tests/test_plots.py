@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.plots import plot_borders, plot_confidence, plot_map, plot_objective, plot_tree
+from hidegl.showing.plots import plot_borders, plot_confidence, plot_map, plot_objective, plot_tree
 
 
 @pytest.fixture(autouse=True)

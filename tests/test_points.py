@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from hidegl.points import expectation_sums, learn_points, lloyd_step, maximisation, start_kmeans
 from hidegl.rows.assignments import assign, nearest
 from hidegl.rows.local import LocalRows
-from hidegl.tree import laplacian, spanning_tree, tree_edges
+from hidegl.structure.points import expectation_sums, learn_points, lloyd_step, maximisation, start_kmeans
+from hidegl.structure.tree import laplacian, spanning_tree, tree_edges
 from problems import problems
 
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
+from hidegl.structure.preparation import learn_preparation, prepare
 
 
 def prepared(X, preprocess=None, n_components=None):
@@ -79,7 +79,7 @@ def test_automatic_components_explain_nine_tenths_of_the_variance():
 
 def test_small_differences_on_a_large_offset_survive_float32(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3)) + 1e9
-    monkeypatch.setattr("hidegl.preparation.FLOAT64_NUMBERS", 0)
+    monkeypatch.setattr("hidegl.structure.preparation.FLOAT64_NUMBERS", 0)
     got, preparation = prepared(X)
     assert preparation.dtype == "float32"
     np.testing.assert_allclose(pairwise(got), pairwise(X), rtol=1e-4, atol=1e-6)

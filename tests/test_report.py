@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.colours import class_colours
-from hidegl.maps import borders, point_map, tree_layout
-from hidegl.report import described_settings, write_report
-from hidegl.tallies import Tally
-from hidegl.tree import edges, spanning_tree
+from hidegl.showing.colours import class_colours
+from hidegl.showing.maps import borders, point_map, tree_layout
+from hidegl.showing.report import described_settings, write_report
+from hidegl.showing.tallies import Tally
+from hidegl.structure.tree import edges, spanning_tree
 
 EVIL = "<script>alert(1)</script>"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hidegl.rows.assignments import assign
 from hidegl.rows.local import LocalRows
-from hidegl.settings import automatic_n_points, automatic_sigma
+from hidegl.structure.automatic import automatic_n_points, automatic_sigma
 
 
 def sigma_for(X, C):

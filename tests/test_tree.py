@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from hidegl.tree import adjacency, edges, laplacian, spanning_tree, tree_cost
+from hidegl.structure.tree import adjacency, edges, laplacian, spanning_tree, tree_cost
 
 
 @given(st.integers(1, 25), st.integers(1, 4), st.booleans(), st.integers(0, 2**32 - 1))

@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from common import RESULTS, store
 from hidegl import AutoHiDeGL
 from hidegl.auto import EFFORTS
-from hidegl.calibration import expected_calibration_error
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
+from hidegl.ensemble.calibration import expected_calibration_error
 from hidegl.paper import quoted_cells
 
 STORE = RESULTS / "accuracy.jsonl"

@@ -27,9 +27,9 @@ from cells import data
 from common import store
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.labels import Labels
-from hidegl.priors import moved_towards
-from hidegl.refinement import MOVED, STEPS, Refined, refine
+from hidegl.ensemble.refinement import MOVED, STEPS, Refined, refine
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import moved_towards
 
 DRAWS = range(50, 55)
 

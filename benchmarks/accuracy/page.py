@@ -20,9 +20,9 @@ import peers
 from cells import BY_CLASS, CELLS, OTHERS, TITLES, paper_best, title
 
 from common import RESULTS
+from hidegl.basics.archives import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
-from hidegl.persistence import replacing
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"

@@ -3,7 +3,7 @@
 from hidegl._version import __version__
 from hidegl.auto import AutoHiDeGL
 from hidegl.estimator import HiDeGL
-from hidegl.persistence import load
-from hidegl.reading import read_rows
+from hidegl.files.models import load
+from hidegl.rows.reading import read_rows
 
 __all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows"]

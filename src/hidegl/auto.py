@@ -15,10 +15,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.audits import JudgedLabel, judged_labels
-from hidegl.calibration import Judgement, learned_temperature, mean_confidence, sharpened, temperature_for
-from hidegl.estimator import HiDeGL
-from hidegl.heads import (
+from hidegl.basics.checks import check_name, is_auto
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.memory import points_that_fit
+from hidegl.basics.progress import Progress
+from hidegl.ensemble.calibration import Judgement, learned_temperature, mean_confidence, sharpened, temperature_for
+from hidegl.ensemble.heads import (
     LEAST_JUDGED,
     LESSONS,
     LinearHead,
@@ -28,22 +30,20 @@ from hidegl.heads import (
     pooled,
     self_trained,
 )
-from hidegl.inference import MATRICES, DegreeRule
-from hidegl.labels import UNLABELLED, Labels, share_right
-from hidegl.linalg import Matrix, Vector
-from hidegl.memory import points_that_fit
-from hidegl.notebooks import ShownInNotebooks, label_facts
-from hidegl.persistence import SavedModel, State
-from hidegl.preparation import Preparation, learn_preparation, prepare
-from hidegl.priors import class_shares, moved_towards, scales_towards, shrunk_shares
-from hidegl.progress import Progress
-from hidegl.reading import check_device, rows_of
-from hidegl.refinement import HALF_WAY, STEPS, Diffusion, best_refined, refine
+from hidegl.ensemble.refinement import HALF_WAY, STEPS, Diffusion, best_refined, refine
+from hidegl.estimator import HiDeGL
+from hidegl.files.models import SavedModel, State
+from hidegl.files.writing import LabelledBlocks, write_labels
+from hidegl.questions.audits import JudgedLabel, judged_labels
+from hidegl.questions.suggestions import openness, suggested_rows
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.settings import check_name, is_auto
-from hidegl.suggestions import openness, suggested_rows
-from hidegl.writing import LabelledBlocks, write_labels
+from hidegl.rows.reading import check_device, rows_of
+from hidegl.showing.notebooks import ShownInNotebooks, label_facts
+from hidegl.spreading.inference import MATRICES, DegreeRule
+from hidegl.spreading.labels import UNLABELLED, Labels, share_right
+from hidegl.spreading.shares import class_shares, moved_towards, scales_towards, shrunk_shares
+from hidegl.structure.preparation import Preparation, learn_preparation, prepare
 
 EFFORTS = {
     "quick": (1500,),

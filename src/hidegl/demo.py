@@ -19,8 +19,8 @@ from sklearn.semi_supervised import LabelSpreading
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.baselines.knn import nearest_neighbours
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.labels import UNLABELLED
-from hidegl.plots import new_figure, plot_tree
+from hidegl.showing.plots import new_figure, plot_tree
+from hidegl.spreading.labels import UNLABELLED
 
 PICTURE = Path("three_moons.png")
 

@@ -16,38 +16,39 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.audits import JudgedLabel, judged_labels
-from hidegl.graph import GRAPHS, ImplicitGraph, point_sums
-from hidegl.inference import MATRICES, RULES, GivenLabels, LGCRule, Rule, best_classes, label_distributions, named
-from hidegl.labels import UNLABELLED, Labels, share_right
-from hidegl.learning import LEARNING_NEAREST, RELAXATION, Checkpoint, Step, learn_in_stages, learning_stages
-from hidegl.linalg import Matrix, Vector
-from hidegl.memory import check_memory
-from hidegl.notebooks import ShownInNotebooks, label_facts
-from hidegl.persistence import SavedModel, State
-from hidegl.points import STARTS, HighDensePoints, assignments
-from hidegl.preparation import Preparation, check_preparation, learn_preparation, prepare
-from hidegl.priors import class_shares, column_scales, distributions
-from hidegl.progress import Callback, Progress
-from hidegl.reading import check_device, rows_of
+from hidegl.basics.checks import check_count, check_name, check_number, check_points, is_auto, is_whole
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.memory import check_memory
+from hidegl.basics.progress import Callback, Progress
+from hidegl.files.models import SavedModel, State
+from hidegl.files.writing import LabelledBlocks, write_labels
+from hidegl.questions.audits import JudgedLabel, judged_labels
+from hidegl.questions.suggestions import open_mass, suggested_rows
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
-from hidegl.settings import (
-    automatic_n_points,
-    automatic_sigma,
-    check_count,
-    check_name,
-    check_number,
-    check_points,
-    in_different_places,
-    is_auto,
-    is_whole,
+from hidegl.rows.reading import check_device, rows_of
+from hidegl.showing.notebooks import ShownInNotebooks, label_facts
+from hidegl.spreading.graph import GRAPHS, ImplicitGraph, point_sums
+from hidegl.spreading.inference import (
+    MATRICES,
+    RULES,
+    GivenLabels,
+    LGCRule,
+    Rule,
+    best_classes,
+    label_distributions,
+    named,
 )
-from hidegl.suggestions import open_mass, suggested_rows
-from hidegl.tree import adjacency, edges
-from hidegl.writing import LabelledBlocks, write_labels
+from hidegl.spreading.labels import UNLABELLED, Labels, share_right
+from hidegl.spreading.shares import class_shares, column_scales, distributions
+from hidegl.structure.automatic import automatic_n_points, automatic_sigma, in_different_places
+from hidegl.structure.checkpoint import Checkpoint
+from hidegl.structure.points import STARTS, HighDensePoints, assignments
+from hidegl.structure.preparation import Preparation, check_preparation, learn_preparation, prepare
+from hidegl.structure.stages import LEARNING_NEAREST, RELAXATION, Step, learn_in_stages, learning_stages
+from hidegl.structure.tree import adjacency, edges
 
 
 class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -112,7 +113,7 @@ class HiDeGL(ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, Ba
         A file to which the points are written after each iteration. If it is there when `fit` begins, the learning
         goes on from it and ends as if it had not been interrupted. It is removed when the fit is done.
     callback : callable, default=None
-        Called after each iteration with a `hidegl.progress.Iteration`.
+        Called after each iteration with a `hidegl.basics.progress.Iteration`.
     verbose : bool, default=False
         Show progress, if standard error is a terminal.
 

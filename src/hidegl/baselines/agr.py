@@ -18,24 +18,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from hidegl.baselines.base import InductiveBaseline
-from hidegl.graph import ImplicitGraph
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, PseudoInverse
-from hidegl.points import lloyd_step, start_kmeans
-from hidegl.preparation import prepare
-from hidegl.priors import class_shares, column_scales
+from hidegl.basics.checks import check_count, check_name, check_number, check_points, is_auto
+from hidegl.basics.linalg import Matrix, PseudoInverse
 from hidegl.rows.assignments import Assignments, assign, nearest
 from hidegl.rows.local import LocalRows
 from hidegl.rows.simplex import simplex_least_squares
-from hidegl.settings import (
-    automatic_n_points,
-    automatic_sigma,
-    check_count,
-    check_name,
-    check_number,
-    check_points,
-    is_auto,
-)
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import class_shares, column_scales
+from hidegl.structure.automatic import automatic_n_points, automatic_sigma
+from hidegl.structure.points import lloyd_step, start_kmeans
+from hidegl.structure.preparation import prepare
 
 WEIGHTS = ("gauss", "lae")
 

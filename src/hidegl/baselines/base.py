@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix
-from hidegl.preparation import check_preparation, learn_preparation, prepare
-from hidegl.priors import distributions
-from hidegl.reading import read_numbers
+from hidegl.basics.checks import check_count, check_name, check_number
+from hidegl.basics.linalg import Matrix
 from hidegl.rows.local import LocalRows
-from hidegl.settings import check_count, check_name, check_number
+from hidegl.rows.reading import read_numbers
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import distributions
+from hidegl.structure.preparation import check_preparation, learn_preparation, prepare
 
 
 class Baseline(ABC, BaseEstimator):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from hidegl.baselines.base import InductiveBaseline
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix
-from hidegl.settings import check_count
+from hidegl.basics.checks import check_count
+from hidegl.basics.linalg import Matrix
+from hidegl.spreading.labels import Labels
 
 
 class KNN(InductiveBaseline):

@@ -19,10 +19,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from hidegl.baselines.base import InductiveBaseline, normalised, one_hot_rows
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, PseudoInverse
+from hidegl.basics.checks import check_count, check_name, check_number
+from hidegl.basics.linalg import Matrix, PseudoInverse
 from hidegl.rows.base import sample_indices
-from hidegl.settings import check_count, check_name, check_number
+from hidegl.spreading.labels import Labels
 
 
 class LapRLS(InductiveBaseline):

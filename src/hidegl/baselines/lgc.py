@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hidegl.baselines.base import GraphBaseline, normalised, one_hot_rows
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, conjugate_gradients
-from hidegl.settings import check_number
+from hidegl.basics.checks import check_number
+from hidegl.basics.linalg import Matrix, conjugate_gradients
+from hidegl.spreading.labels import Labels
 
 
 class LGC(GraphBaseline):

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from scipy.special import softmax, xlogy
 
 from hidegl.baselines.base import GraphBaseline, one_hot_rows, warn_if_stopped
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix
-from hidegl.settings import check_count, check_number
+from hidegl.basics.checks import check_count, check_number
+from hidegl.basics.linalg import Matrix
+from hidegl.spreading.labels import Labels
 
 SMALLEST = 1e-300
 """Probabilities are kept above it, where their logarithm is finite."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from hidegl.settings import check_count, check_name, check_number
+from hidegl.basics.checks import check_count, check_name, check_number
 
 SEARCHES = ("auto", "exact", "approximate")
 

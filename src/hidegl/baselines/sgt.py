@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from hidegl.baselines.base import GraphBaseline, normalised
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, Vector
-from hidegl.settings import check_count, check_number
+from hidegl.basics.checks import check_count, check_number
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.spreading.labels import Labels
 
 DENSE_ROWS = 500
 """Up to so many rows, a dense solver is the faster one."""

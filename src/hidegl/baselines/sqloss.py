@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hidegl.baselines.base import GraphBaseline, one_hot_rows, warn_if_stopped
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, conjugate_gradients
-from hidegl.settings import check_count, check_name, check_number
+from hidegl.basics.checks import check_count, check_name, check_number
+from hidegl.basics.linalg import Matrix, conjugate_gradients
+from hidegl.spreading.labels import Labels
 
 SOLVERS = ("cg", "sweeps")
 

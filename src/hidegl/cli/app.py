@@ -33,7 +33,7 @@ from hidegl.cli.work import (
     write_rows,
 )
 from hidegl.paper.commands import paper
-from hidegl.tallies import Tally
+from hidegl.showing.tallies import Tally
 
 SHOWN_CLASSES, SHOWN_LABELS = 20, 20
 """How many lines tables on the screen have at most."""
@@ -138,7 +138,7 @@ def label(
             learned.save(model)
         wrote["model"] = model
     if report is not None:
-        from hidegl.report import write_report
+        from hidegl.showing.report import write_report
 
         with writing(report):
             write_report(
@@ -294,7 +294,7 @@ def inspect(
 
     [dim]hidegl inspect digits.hidegl[/]
     """
-    from hidegl.report import described_settings
+    from hidegl.showing.report import described_settings
 
     screen = Screen(as_json=json)
     learned = read_model(model)

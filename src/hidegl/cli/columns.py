@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.basics.memory import available_memory
 from hidegl.cli import tables
 from hidegl.cli.mistakes import UseError, named, perhaps
 from hidegl.cli.tables import MemoryTable, ParquetTable, Table
-from hidegl.memory import available_memory
-from hidegl.reading import read_rows
 from hidegl.rows.local import LocalRows
+from hidegl.rows.reading import read_rows
 
 ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
 RESULT_NAMES = ("label", "confidence", "given")

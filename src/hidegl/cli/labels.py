@@ -15,7 +15,7 @@ from hidegl.cli import tables
 from hidegl.cli.columns import spoken
 from hidegl.cli.mistakes import UseError, named, perhaps
 from hidegl.cli.tables import Table
-from hidegl.labels import BLANKS, UNLABELLED
+from hidegl.spreading.labels import BLANKS, UNLABELLED
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 

@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hidegl.basics.memory import available_memory, readable
 from hidegl.cli.mistakes import UseError, WorkError, named
-from hidegl.memory import available_memory, readable
 
 BATCH_ROWS = 65_536
 

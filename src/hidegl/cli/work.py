@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.basics.archives import replacing
 from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, numbers_of
 from hidegl.cli.labels import GivenLabels, find_labels
 from hidegl.cli.mistakes import UseError, check_new_file, named, writing
 from hidegl.cli.screen import Screen
 from hidegl.cli.tables import MemoryTable, Table, is_text, is_vector, open_table
-from hidegl.persistence import replacing
-from hidegl.tallies import Tally
-from hidegl.writing import LabelledBlocks, parts
+from hidegl.files.writing import LabelledBlocks, parts
+from hidegl.showing.tallies import Tally
 
 Model = HiDeGL | AutoHiDeGL
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidegl.labels import UNLABELLED
-from hidegl.settings import check_name
+from hidegl.basics.checks import check_name
+from hidegl.spreading.labels import UNLABELLED
 
 KINDS = ("random", "balanced")
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.linalg import Matrix
 from hidegl.estimator import HiDeGL
-from hidegl.graph import ImplicitGraph
-from hidegl.inference import AGRRule, GivenLabels, LGCRule, LGCRuleForManyLabellings, Rule
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix
-from hidegl.priors import class_shares, column_scales
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.inference import AGRRule, GivenLabels, LGCRule, LGCRuleForManyLabellings, Rule
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import class_shares, column_scales
 
 Draws = Sequence[NDArray[np.intp]]
 """The labelled rows of each draw."""

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from hidegl.baselines import AGR, knn_graph
 from hidegl.baselines.agr import assign_to_anchors
+from hidegl.basics.archives import replacing
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.estimator import HiDeGL
 from hidegl.paper.problems import problem
-from hidegl.persistence import replacing
-from hidegl.tree import edges
+from hidegl.structure.tree import edges
 
 N_POINTS, N_NEIGHBOURS = 100, 10
 PIXELS = 300

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.basics.archives import replacing
 from hidegl.datasets import DATA_SETS
 from hidegl.paper import figures
 from hidegl.paper.methods import Grid
@@ -24,7 +25,6 @@ from hidegl.paper.store import Store, Trial
 from hidegl.paper.timing import DATA as TIMED
 from hidegl.paper.timing import STORED_AS as TIMING
 from hidegl.paper.tuning import LABELLING, MOST_POINTS_OF_THE_PAPER, point_grid
-from hidegl.persistence import replacing
 
 MADE = "<!-- Made by `hidegl paper {what}` from the trials in trials/: change those, not this page. -->\n\n"
 NO_RESULT = "**A quick run: a few draws on small stand-ins for each data set. These numbers mean nothing.**\n\n"

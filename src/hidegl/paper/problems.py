@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits
 
 from hidegl.datasets import draw_labels, load_data_set, make_three_moons, official_draws
 from hidegl.paper.quoted import label_counts
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
+from hidegl.structure.preparation import learn_preparation, prepare
 
 KINDS = {
     "balanced": "equally many labels of each class",

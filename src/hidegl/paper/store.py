@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from hidegl.basics.archives import replacing
 from hidegl.paper.machine import environment
-from hidegl.persistence import replacing
 
 Trial = dict[str, Any]
 

@@ -21,9 +21,9 @@ from hidegl.paper.problems import Problem, problem
 from hidegl.paper.quoted import VARIANTS, label_counts
 from hidegl.paper.store import Store, Trial
 from hidegl.paper.trials import Task
-from hidegl.points import start_kmeans
-from hidegl.preparation import learn_preparation, prepare
 from hidegl.rows.local import LocalRows
+from hidegl.structure.points import start_kmeans
+from hidegl.structure.preparation import learn_preparation, prepare
 
 DATA, N_POINTS, N_ROWS = "emnist_digits", 500, 280_000
 STORED_AS = "timing"

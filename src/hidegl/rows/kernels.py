@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidegl.compiling import compiled
+from hidegl.basics.compiling import compiled
 
 
 @compiled

@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hidegl.memory import available_memory, n_bytes
-from hidegl.progress import block_done
+from hidegl.basics.memory import available_memory, n_bytes
+from hidegl.basics.progress import block_done
 from hidegl.rows.base import Block, Rows, Sums, concatenate
 
 T = TypeVar("T")

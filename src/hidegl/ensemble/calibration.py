@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
-from hidegl.linalg import Matrix
+from hidegl.basics.linalg import Matrix
 
 USUAL_TEMPERATURE = 0.5
 """What it is without evidence: averaged scores are less sure than they are right."""

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.persistence import replacing
+from hidegl.basics.archives import replacing
 
 Part = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]
 """Labels, confidences, and which labels were given, of some rows."""

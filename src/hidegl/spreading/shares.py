@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, Vector
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import namespace
+from hidegl.spreading.labels import Labels
 
 PRIORS = ("balanced", "labels")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.writing import parts
+from hidegl.files.writing import parts
 
 N_BINS = 20
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from hidegl.colours import class_colours
-from hidegl.labels import Labels
-from hidegl.maps import borders, point_map
-from hidegl.preparation import unit_rows
-from hidegl.tallies import N_BINS, tally_of
-from hidegl.tree import edges
+from hidegl.showing.colours import class_colours
+from hidegl.showing.maps import borders, point_map
+from hidegl.showing.tallies import N_BINS, tally_of
+from hidegl.spreading.labels import Labels
+from hidegl.structure.preparation import unit_rows
+from hidegl.structure.tree import edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,10 +18,10 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from hidegl.basics.checks import check_count, check_name, is_auto
 from hidegl.rows.arrays import cast, contiguous, namespace, on_host, operations
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
-from hidegl.settings import check_count, check_name, is_auto
 
 PREPROCESSES = ("unit", "standardize")
 

@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hidegl.graph import ImplicitGraph
-from hidegl.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients
-from hidegl.priors import column_scales, distributions
+from hidegl.basics.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients
 from hidegl.rows.arrays import cast, namespace, on_host
 from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.shares import column_scales, distributions
 
 
 @dataclass(frozen=True)

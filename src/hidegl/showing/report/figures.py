@@ -12,11 +12,11 @@ from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Rang
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from hidegl.maps import points_and_classes, strongest
-from hidegl.tallies import N_BINS
+from hidegl.showing.maps import points_and_classes, strongest
+from hidegl.showing.tallies import N_BINS
 
 if TYPE_CHECKING:
-    from hidegl.report.writing import Contents
+    from hidegl.showing.report.writing import Contents
 
 LARGEST = (7.0, 20.0)
 """The diameter of the point with the largest mass: between these, the smaller the more points there are."""
@@ -44,7 +44,7 @@ def page_script(contents: Contents) -> str:
     library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
     items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.report') / 'page.js').read_text()}"
+    return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.showing.report') / 'page.js').read_text()}"
 
 
 def map_figure(contents: Contents) -> Any:

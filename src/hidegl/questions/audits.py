@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidegl.calibration import can_be_judged
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix
+from hidegl.basics.linalg import Matrix
+from hidegl.ensemble.calibration import can_be_judged
+from hidegl.spreading.labels import Labels
 
 DOUBTFUL = 0.95
 """From this suspicion on a label is worth a second look: the others give its class less than one chance in twenty."""

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-from hidegl.compiling import compiled
-from hidegl.labels import UNLABELLED
-from hidegl.linalg import Matrix, Vector
-from hidegl.priors import distributions
+from hidegl.basics.compiling import compiled
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.assignments import Assignments
-from hidegl.tree import edges
+from hidegl.spreading.labels import UNLABELLED
+from hidegl.spreading.shares import distributions
+from hidegl.structure.tree import edges
 
 if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL

@@ -18,11 +18,11 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.linalg import Cholesky, Matrix, Vector, solve_spd
+from hidegl.basics.linalg import Cholesky, Matrix, Vector, solve_spd
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
-from hidegl.tree import edges
+from hidegl.structure.tree import edges
 
 SMALLEST_STRENGTH = 1e-12
 """A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""

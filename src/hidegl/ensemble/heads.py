@@ -21,11 +21,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from hidegl.calibration import SMALLEST, can_be_judged
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, Vector
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.ensemble.calibration import SMALLEST, can_be_judged
 from hidegl.rows.arrays import cast, namespace
 from hidegl.rows.base import Rows, sample_indices
+from hidegl.spreading.labels import Labels
 
 FOLDS = 5
 """How many parts the labels are cut into, for predictions of each from the others."""

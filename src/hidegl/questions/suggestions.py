@@ -15,13 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.inference import LGCRule, label_distributions
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, Vector, solve_spd
+from hidegl.basics.checks import check_count
+from hidegl.basics.linalg import Matrix, Vector, solve_spd
 from hidegl.rows.arrays import namespace
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
-from hidegl.settings import check_count
+from hidegl.spreading.inference import LGCRule, label_distributions
+from hidegl.spreading.labels import Labels
 
 NOISE = 1e-3
 """τ, as a share of the mean of S's diagonal: how little one label settles a point. Smaller makes no difference."""

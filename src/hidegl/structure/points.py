@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.linalg import Matrix, Vector
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import cast, on_host, operations
 from hidegl.rows.assignments import Assignments, assign
 from hidegl.rows.base import Rows
-from hidegl.tree import adjacency, tree_cost, tree_edges
+from hidegl.structure.tree import adjacency, tree_cost, tree_edges
 
 SEEDING_ROWS = 5
 """How many sampled rows a point the k-means++ seeding looks at."""

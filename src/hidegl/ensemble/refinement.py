@@ -21,12 +21,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.calibration import sharpened
-from hidegl.inference import DegreeRule, scores
-from hidegl.labels import Labels
-from hidegl.linalg import Matrix, Vector
-from hidegl.priors import distributions, moved_towards
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.ensemble.calibration import sharpened
 from hidegl.rows.assignments import Assignments
+from hidegl.spreading.inference import DegreeRule, scores
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import distributions, moved_towards
 
 STEPS = 2
 """How often each start is sharpened and diffused."""

@@ -1,21 +1,16 @@
-"""The rules for every parameter, and what "auto" means for each."""
+"""What "auto" means for the number of points and for the width of their assignments."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Iterable
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
-from hidegl.linalg import Matrix
+from hidegl.basics.linalg import Matrix
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
-from hidegl.tree import adjacency, tree_edges
+from hidegl.structure.tree import adjacency, tree_edges
 
 MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
 """n_points="auto": so many points, but at least so many rows for each."""
@@ -28,59 +23,6 @@ SIGMA_ROWS, SIGMA_POINTS = 2000, 16
 
 ROUNDING = 1e-12
 """Squared distances below this share of the points' squared lengths are taken as 0."""
-
-
-def is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None:
-    """A real number in an interval as people write it: "[0, 1)" has 0 in it and not 1."""
-    low, high = map(float, interval[1:-1].split(","))
-    good = isinstance(value, Real) and not is_bool(value)
-    good = good and (low <= value if interval[0] == "[" else low < value)
-    good = good and (value <= high if interval[-1] == "]" else value < high)
-    if not good:
-        raise_for(value, f"{name} must be a number in {interval}, got {value!r}{why and ': ' + why}")
-
-
-def check_count(name: str, value: Any, low: int, high: int | None = None, *, why: str = "") -> None:
-    """A whole number, at least `low` and at most `high`."""
-    rule = f"at least {low}" if high is None else f"from {low} to {high}"
-    good = isinstance(value, Integral) and not is_bool(value)
-    if not good or not (low <= int(value) <= (math.inf if high is None else high)):
-        raise_for(value, f"{name} must be a whole number {rule}, got {value!r}{why and ': ' + why}")
-
-
-def check_points(name: str, points: Any, n_features: int) -> Matrix:
-    """Points in the columns of X, as float64."""
-    points = np.asarray(points, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != n_features:
-        raise ValueError(f"{name} must have the {n_features} columns of X, got the shape {points.shape}")
-    if not np.all(np.isfinite(points)):
-        raise ValueError(f"{name} must hold finite numbers, got NaN or inf")
-    return points
-
-
-def is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not is_bool(value)
-
-
-def is_bool(value: object) -> bool:
-    """Python counts booleans as whole numbers."""
-    return isinstance(value, bool)
-
-
-def check_name(name: str, value: Any, names: Iterable[str | None]) -> None:
-    names = list(names)
-    if not isinstance(value, str | None) or value not in names:
-        listed = ", ".join(repr(known) for known in names)
-        raise_for(value, f"{name} must be one of {listed}, got {value!r}")
-
-
-def raise_for(value: Any, message: str) -> None:
-    """A number or name outside the rule is a ValueError, something that is neither is a TypeError."""
-    raise ValueError(message) if isinstance(value, Real | str | None) else TypeError(message)
 
 
 def automatic_n_points(n_rows: int) -> int:

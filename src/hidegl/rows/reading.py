@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from hidegl.basics.checks import is_auto
 from hidegl.rows.arrays import library, namespace
 from hidegl.rows.base import Rows
 from hidegl.rows.files import ArrayFile, Dataset, ParquetFiles
 from hidegl.rows.local import LocalRows
-from hidegl.settings import is_auto
 
 MANY_NUMBERS = 5_000_000
 """device="auto": fewer numbers than these are labelled here before a GPU has started."""

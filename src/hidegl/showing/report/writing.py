@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
-from hidegl.colours import class_colours
+from hidegl.basics.archives import replacing
 from hidegl.estimator import HiDeGL
-from hidegl.inference import label_distributions
-from hidegl.maps import Border, PointMap, borders, point_map, points_and_classes
-from hidegl.persistence import replacing
-from hidegl.report.settings import described_settings
-from hidegl.suggestions import representatives
-from hidegl.tallies import N_BINS, Tally, tally_of
+from hidegl.questions.suggestions import representatives
+from hidegl.showing.colours import class_colours
+from hidegl.showing.maps import Border, PointMap, borders, point_map, points_and_classes
+from hidegl.showing.report.settings import described_settings
+from hidegl.showing.tallies import N_BINS, Tally, tally_of
+from hidegl.spreading.inference import label_distributions
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """What tells a person which rows these are: named columns, the first of them `row`."""
@@ -66,12 +66,12 @@ def write_report(
         import jinja2
         import markupsafe
 
-        from hidegl.report.figures import page_script
+        from hidegl.showing.report.figures import page_script
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
     contents = Contents(model, tally or tally_of(model), describe or (lambda rows: {"row": rows.tolist()}))
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hidegl.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = lambda number: f"{number:,.0f}"
     environment.filters["breakable"] = lambda name: markupsafe.escape(name).replace("_", markupsafe.Markup("_<wbr>"))
@@ -82,7 +82,7 @@ def write_report(
         facts=facts or {},
         settings=described_settings(model),
         summary=model.summary().splitlines() if hasattr(model, "summary") else [],
-        style=(files("hidegl.report") / "style.css").read_text(),
+        style=(files("hidegl.showing.report") / "style.css").read_text(),
         script=page_script(contents),
         made=datetime.datetime.now().strftime("%-d %B %Y, %H:%M"),
         version=__version__,

@@ -1,0 +1,1 @@
+"""Several structures labelled together: evidence from the labels, refinement, linear head, calibration."""

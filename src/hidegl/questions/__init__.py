@@ -1,0 +1,1 @@
+"""What to ask a person: which rows to label next, which labels to look at again."""

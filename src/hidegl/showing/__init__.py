@@ -1,0 +1,1 @@
+"""What people look at: maps, tallies, colours, plots, notebooks and the report."""
