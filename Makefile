@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 
 help:
 	@echo "make demo   label data from a few labels, and draw a picture"
-	@echo "make test   linter, type checker and tests"
-	@echo "make lint   linter and type checker alone"
+	@echo "make test   linters, type checker and tests"
+	@echo "make lint   linters and type checker alone"
 	@echo "make bench  the speed benchmarks, beside peers (needs HIDEGL_DATA; takes about twenty minutes)"
 	@echo "make clean  remove the virtual environment and caches"
 
@@ -33,6 +33,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4

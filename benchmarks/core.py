@@ -20,7 +20,8 @@ from common import memory, store, summary
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.spreading.graph import ImplicitGraph
-from hidegl.spreading.inference import RULES, GivenLabels, scores
+from hidegl.spreading.rule import LabelledRows, scores
+from hidegl.spreading.rules import RULES
 
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""
@@ -66,7 +67,7 @@ def solvers() -> dict[str, float]:
     labelled = draw_labels(y, 30, seed=0)
     model = HiDeGL(100, random_state=0).fit(X, hide_labels(y, labelled))
     graph = ImplicitGraph.over(model._Z, model.tree_, kind="accurate", alpha=model.alpha, eta=model.eta)
-    given = GivenLabels(labelled, model._Z.take(labelled), np.eye(3)[y[labelled]])
+    given = LabelledRows(labelled, model._Z.take(labelled), np.eye(3)[y[labelled]])
 
     def infer(solver: str) -> NDArray[np.float64]:
         rule = RULES["lgc"][solver](graph, model.lambda2)

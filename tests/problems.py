@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import reference
+from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
 from hidegl.structure.tree import spanning_tree
@@ -73,3 +74,11 @@ def sparse_rows(Z, block_rows=7):
 def as_assignments(Z):
     n, k = Z.shape
     return Assignments(np.tile(np.arange(k, dtype=np.int32), (n, 1)), np.ascontiguousarray(Z), k)
+
+
+def blobs(sizes):
+    """Overlapping clouds of points, one a class, and one label for each."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = 3.0 * np.eye(len(sizes))[y] + rng.normal(scale=0.6, size=(len(y), len(sizes)))
+    return X, y, hide_labels(y, draw_labels(y, len(sizes), seed=0))

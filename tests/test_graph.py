@@ -38,7 +38,7 @@ def test_implicit_graph_is_the_papers(kind, p):
     graph = build(p, kind)
     W = DENSE[kind](p.Z, p.G, p.alpha, p.eta)
     np.testing.assert_allclose(form(graph), W, atol=1e-10)
-    np.testing.assert_allclose(as_assignments(p.Z).product(graph.reach), W.sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(as_assignments(p.Z).product(graph.point_degrees), W.sum(axis=1), atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", GRAPHS)

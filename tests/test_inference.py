@@ -10,21 +10,16 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
+from hidegl import HiDeGL
 from hidegl.basics.linalg import conjugate_gradients
+from hidegl.datasets import draw_labels, hide_labels
+from hidegl.spreading.agr import AGRRule
 from hidegl.spreading.graph import ImplicitGraph
-from hidegl.spreading.inference import (
-    MBO_DIFFUSIONS,
-    MBO_STEPS,
-    RULES,
-    AGRRule,
-    GivenLabels,
-    LGCRule,
-    LGCRuleByCG,
-    MBORule,
-    PoissonRule,
-    degree_sums,
-    scores,
-)
+from hidegl.spreading.lgc import LGCRule, LGCRuleByCG, degree_sums
+from hidegl.spreading.mbo import MBO_DIFFUSIONS, MBO_STEPS, MBORule
+from hidegl.spreading.poisson import PoissonRule
+from hidegl.spreading.rule import LabelledRows, scores
+from hidegl.spreading.rules import RULES, Spreading
 from problems import as_assignments, problems, sparse_rows
 
 DENSE = {"accurate": reference.accurate_graph, "approx": reference.approx_graph}
@@ -36,7 +31,7 @@ def implicit(p, kind="accurate"):
 
 def given_labels(p):
     shares = np.full(p.Y_l.shape[1], 1 / p.Y_l.shape[1])
-    return GivenLabels(p.labelled, as_assignments(p.Z[p.labelled]), p.Y_l, shares)
+    return LabelledRows(p.labelled, as_assignments(p.Z[p.labelled]), p.Y_l, shares)
 
 
 def infer(p, rule):
@@ -147,7 +142,7 @@ def test_agr_by_conjugate_gradients_is_the_direct_solve(p):
 def test_spread_gives_the_column_sums_of_the_scores(rule, p):
     built = RULES[rule]["direct"](implicit(p), p.lambda2)
     A = built.infer(given_labels(p))
-    np.testing.assert_allclose(built.spread @ A, infer(p, built).sum(axis=0), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(built.totals @ A, infer(p, built).sum(axis=0), rtol=1e-6, atol=1e-9)
 
 
 @given(problems())
@@ -182,3 +177,42 @@ def test_conjugate_gradients_solve_every_column_and_warn_when_stopped():
     np.testing.assert_allclose(conjugate_gradients(A.__matmul__, B), np.linalg.solve(A, B), atol=1e-8)
     with pytest.warns(UserWarning, match="max_iter=2"):
         conjugate_gradients(A.__matmul__, B, max_iter=2)
+
+
+def test_leave_one_out_for_more_labels_than_points_is_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 40, rng.integers(0, 2, 60), -1)
+    (structure,) = HiDeGL(10, random_state=0).fit(X, y).structures_
+    rule, Z = Spreading().rule_over(structure), structure.Z
+    assert len(rule.delta) < 40
+    together = rule.leave_one_out(LabelledRows(np.arange(40), Z.take(np.arange(40)), np.eye(2)[y[:40]]))
+    for i in range(40):
+        others = np.delete(np.arange(40), i)
+        rest = LabelledRows(others, Z.take(others), np.eye(2)[y[others]])
+        alone = scores(Z.take(np.array([i])), rule.infer(rest), rule.delta)
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-6, atol=1e-9)
+
+
+@given(problems())
+def test_leave_one_out_is_what_the_other_labels_say(p):
+    """Each labelled row in turn is unlabelled, and the LGC rule solved anew."""
+    rule = LGCRule.on(implicit(p), p.lambda2)
+    together = rule.leave_one_out(given_labels(p))
+    for i in range(len(p.labelled)):
+        others = np.delete(np.arange(len(p.labelled)), i)
+        if not len(others):
+            np.testing.assert_allclose(together, 0, atol=1e-9)
+            return
+        rest = LabelledRows(p.labelled[others], as_assignments(p.Z[p.labelled[others]]), p.Y_l[others])
+        alone = scores(as_assignments(p.Z[p.labelled[[i]]]), rule.infer(rest), rule.delta)
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["poisson", "mbo"])
+def test_the_other_rules_label_the_moons(rule, moons):
+    X, _, truth = moons
+    six_labels = hide_labels(truth, draw_labels(truth, 6, seed=0, kind="balanced"))
+    model = HiDeGL(100, rule=rule, random_state=0).fit(X, six_labels)
+    assert np.mean(model.transduction_ == truth) > 0.95
+    assert model.score(X, truth) > 0.95

@@ -62,8 +62,9 @@ def test_many_draws_together_give_what_each_fit_gives(variant, n_labels):
     rule, graph = VARIANTS[variant]
     how = {"alpha": 0.7, "eta": 0.3, "lambda2": 0.02}
     draws = [draw_labels(y, n_labels, seed=seed) for seed in range(3)]
-    model = HiDeGL(40, random_state=0).fit(X)
-    found = accuracies(model, rule_over(model, rule=rule, graph=graph, **how), y, draws, ("balanced", "labels", None))
+    (structure,) = HiDeGL(40, random_state=0).fit(X).structures_
+    tuned = rule_over(structure, rule=rule, graph=graph, **how)
+    found = accuracies(structure, tuned, y, draws, ("balanced", "labels", None))
     for prior, values in found.items():
         for labelled, value in zip(draws, values, strict=True):
             one = HiDeGL(40, rule=rule, graph=graph, class_prior=prior, random_state=0, **how)

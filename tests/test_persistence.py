@@ -107,7 +107,7 @@ def test_file_from_a_newer_version_is_refused(tmp_path, model, monkeypatch):
     monkeypatch.setattr(archives, "FORMAT", archives.FORMAT + 1)
     model.save(tmp_path / "model")
     monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"newer hidegl \(file format 2, this version reads up to 1\)"):
+    with pytest.raises(ValueError, match=r"newer hidegl \(file format 3, this version reads up to 2\)"):
         hidegl.load(tmp_path / "model")
 
 
@@ -121,17 +121,18 @@ def test_file_that_lacks_a_part_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("columns", lambda a: a + 10**6),
-        ("columns", lambda a: a.astype(np.int64)),
-        ("weights", lambda a: a * np.nan),
-        ("weights", lambda a: a[:-1]),
-        ("codes", lambda a: a + 50),
-        ("codes", lambda a: a[:-1]),
-        ("coef", lambda a: a[:-1]),
+        ("structure.0.columns", lambda a: a + 10**6),
+        ("structure.0.columns", lambda a: a.astype(np.int64)),
+        ("structure.0.weights", lambda a: a * np.nan),
+        ("structure.0.weights", lambda a: a[:-1]),
+        ("labelled_codes", lambda a: a + 50),
+        ("labelled_codes", lambda a: a[:-1]),
+        ("labelled_rows", lambda a: a + 10**6),
+        ("labelling.coef", lambda a: a[:-1]),
     ],
 )
 def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
-    values, arrays = model._state()
+    values, arrays = model.__hidegl_state__()
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": values}
     archives.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
     with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
@@ -140,7 +141,7 @@ def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
 
 def test_file_of_an_unknown_class_is_refused(tmp_path):
     archives.write_archive(tmp_path / "model", {"model": "Mine"}, {})
-    with pytest.raises(ValueError, match="of the class 'Mine', this process knows HiDeGL"):
+    with pytest.raises(ValueError, match="of the class 'Mine', this process knows AutoHiDeGL, HiDeGL"):
         hidegl.load(tmp_path / "model")
 
 

@@ -12,8 +12,8 @@ from sklearn.metrics import average_precision_score
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.questions.suggestions import NOISE, openness, suggested_rows
-from hidegl.spreading.inference import LGCRule
 from hidegl.spreading.labels import Labels
+from hidegl.spreading.lgc import LGCRule
 from problems import problems
 from test_inference import implicit
 

@@ -4,6 +4,6 @@ from hidegl._version import __version__
 from hidegl.auto import AutoHiDeGL
 from hidegl.estimator import HiDeGL
 from hidegl.files.models import load
-from hidegl.rows.reading import read_rows
+from hidegl.files.reading import read_rows
 
 __all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows"]

@@ -105,8 +105,15 @@ class AGR(InductiveBaseline):
             anchors = lloyd_step(rows, anchors)
         return anchors
 
+    def assign(self, X: NDArray[Any]) -> Assignments:
+        """Ẑ for rows in the columns of the fit."""
+        return self._assign(prepare(X, self._preparation))
+
+    def _assign(self, X: NDArray[Any]) -> Assignments:
+        return assign_to_anchors(X, self._anchors, self.weights, self._sigma, self.n_nearest)
+
     def _score_new(self, X: NDArray[Any]) -> Matrix:
-        Z = assign_to_anchors(X, self._anchors, self.weights, self._sigma, self.n_nearest)
+        Z = self._assign(X)
         return Z.product(self.coef_) * self._scales
 
 

@@ -13,7 +13,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 1
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+"""Plain values for JSON, and arrays."""
+
+FORMAT = 2
 """Raised when older versions of hidegl could not read the file."""
 
 HEADER, PARAMETER = "hidegl.json", "parameter."
@@ -70,3 +73,13 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             f"{FORMAT}): install hidegl {header.get('version', 'in a newer version')} or later"
         )
     return header, arrays
+
+
+def prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Arrays under names that begin with the prefix, so that several sets of them share an archive."""
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Those whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

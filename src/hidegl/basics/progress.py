@@ -40,8 +40,18 @@ class Iteration:
     seconds: float
     """Since the fit began."""
 
+    model: int = 1
+    """Which of `n_models` is being learned: an ensemble has several."""
+
+    n_models: int = 1
+
 
 Callback = Callable[[Iteration], None]
+
+
+def check_callback(callback: object) -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of one argument, got {callback!r}")
 
 
 class Progress:
@@ -54,6 +64,7 @@ class Progress:
         self._begun = self._drawn = time.perf_counter()
         self._what, self._total, self._done, self._pass_begun = "", 0, 0, self._begun
         self._before: Iteration | None = None
+        self._model, self._n_models = 1, 1
 
     def __enter__(self) -> Self:
         self._token = CURRENT.set(self)
@@ -65,13 +76,9 @@ class Progress:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
-    def show(self, what: str, share: float) -> None:
-        """A line of its own words, and how much of the work is done."""
-        logger.info("%s", what)
-        if self._terminal:
-            seconds = time.perf_counter() - self._begun
-            left = f", about {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""
-            self._draw(f"{bar(share)}  {what}, {seconds:.0f} s{left}")
+    def model(self, number: int, n_models: int) -> None:
+        """The next of several models begins."""
+        self._model, self._n_models, self._before = number, n_models, None
 
     def done(self, what: str) -> None:
         """The last line, which stays."""
@@ -81,7 +88,11 @@ class Progress:
 
     def passing(self, what: str, n_rows: int) -> None:
         """A pass over so many rows begins."""
-        self._what, self._total, self._done, self._pass_begun = what, n_rows, 0, time.perf_counter()
+        self._what, self._total, self._done, self._pass_begun = self._which + what, n_rows, 0, time.perf_counter()
+
+    @property
+    def _which(self) -> str:
+        return f"model {self._model} of {self._n_models}, " if self._n_models > 1 else ""
 
     def block(self, n_rows: int) -> None:
         """So many rows of the pass are done."""
@@ -96,17 +107,19 @@ class Progress:
 
     def iteration(self, stage: int, n_stages: int, n_iter: int, n_rows: int, objective: float, change: float) -> None:
         now = time.perf_counter()
-        told = Iteration(stage, n_stages, n_iter, n_rows, objective, change, now - self._begun)
+        iteration = Iteration(
+            stage, n_stages, n_iter, n_rows, objective, change, now - self._begun, self._model, self._n_models
+        )
         gain = f"  gain {change:.1e}" if n_iter else ""
         line = f"points: stage {stage} of {n_stages}  iteration {n_iter}  objective {objective:.6g}{gain}"
-        logger.info("%s  %.1f s", line, told.seconds)
+        logger.info("%s%s  %.1f s", self._which, line, iteration.seconds)
         if self._terminal:
             speed = n_rows / max(now - self._pass_begun, 1e-9)
-            self._draw(f"{line}  {in_short(speed)} rows/s{self._time_left(told, n_rows / speed)}")
-        self._before = told
+            self._draw(f"{self._which}{line}  {in_short(speed)} rows/s{self._time_left(iteration, n_rows / speed)}")
+        self._before = iteration
         self.passing(line, n_rows)
         if self._callback is not None:
-            self._callback(told)
+            self._callback(iteration)
 
     def _time_left(self, now: Iteration, seconds: float) -> str:
         """Of this stage, if gains go on to shrink as they did from the last iteration to this one."""

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """What the command `hidegl` and `python -m hidegl` run."""
     try:
-        from hidegl.cli.app import run
+        from hidegl.cli.running import run
     except ImportError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise

@@ -10,15 +10,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hidegl.basics.memory import available_memory
-from hidegl.cli import tables
-from hidegl.cli.mistakes import UseError, named, perhaps
-from hidegl.cli.tables import MemoryTable, ParquetTable, Table
+from hidegl.files.columns import (
+    NamedNumbers,
+    finite_matrix,
+    holds_vectors_as_text,
+    is_numeric,
+    is_text,
+    is_vector,
+    spoken,
+    stacked,
+    vectors,
+    width,
+)
+from hidegl.files.mistakes import GapsError, UseError, named, perhaps
+from hidegl.files.reading import read_rows
+from hidegl.files.tables import MemoryTable, ParquetTable, Table
 from hidegl.rows.local import LocalRows
-from hidegl.rows.reading import read_rows
 
 ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
 RESULT_NAMES = ("label", "confidence", "given")
@@ -80,22 +89,22 @@ def choose_columns(
             raise UseError("--columns is for files with named columns; a matrix is taken as a whole")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "beside the matrix"))
-    vectors, numbers = [], []
+    of_vectors, numbers = [], []
     for name in wanted or [name for name in table.names if name not in left_out]:
         kind = table.schema.field(name).type
-        if tables.is_vector(kind) or (tables.is_text(kind) and tables.holds_vectors_as_text(table.column(name))):
-            vectors.append(name)
-        elif wanted and not tables.is_numeric(kind):
+        if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
+            of_vectors.append(name)
+        elif wanted and not is_numeric(kind):
             raise UseError(f"--columns: {name!r} holds {spoken(kind)}, and numbers are needed")
         elif reason := wanted is None and why_not(name, kind, table):
             left_out[name] = reason
         else:
             numbers.append(name)
-    if wanted and vectors and (numbers or len(vectors) > 1):
+    if wanted and of_vectors and (numbers or len(of_vectors) > 1):
         raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
-    if vectors:
-        best = max(vectors, key=lambda name: width(table, name))
-        left_out |= {name: "vectors beside " + repr(best) for name in vectors if name != best}
+    if of_vectors:
+        best = max(of_vectors, key=lambda name: width(table, name))
+        left_out |= {name: "vectors beside " + repr(best) for name in of_vectors if name != best}
         left_out |= dict.fromkeys(numbers, f"numbers beside the vectors {best!r}")
         return Columns([best], "vectors", left_out)
     if not numbers:
@@ -107,7 +116,7 @@ def choose_columns(
 
 def why_not(name: str, kind: pa.DataType, table: Table) -> str:
     """Why a column is nothing to learn from; empty if it is."""
-    if not tables.is_numeric(kind):
+    if not is_numeric(kind):
         return spoken(kind)
     if name.lower() in RESULT_NAMES and name.lower() != "label":
         return "a result of hidegl"
@@ -124,43 +133,9 @@ def why_not(name: str, kind: pa.DataType, table: Table) -> str:
     return ""
 
 
-def spoken(kind: pa.DataType) -> str:
-    types = pa.types
-    if tables.is_text(kind):
-        return "text"
-    if types.is_temporal(kind):
-        return "dates"
-    return "nothing" if types.is_null(kind) else f"{kind}"
-
-
 def explain(left_out: dict[str, str]) -> str:
     by_reason = Columns([], "", left_out).reasons
     return "; ".join(f"{named(names, 3)} ({reason})" for reason, names in by_reason.items())
-
-
-def width(table: Table, name: str) -> int:
-    kind = table.schema.field(name).type
-    if pa.types.is_fixed_size_list(kind):
-        return kind.list_size
-    first = next(table.batches([name])).column(0)[0].as_py()
-    return len(tables.parsed_vector(first) if isinstance(first, str) else first or ())
-
-
-# Numbers
-
-
-@dataclass
-class NamedNumbers:
-    """A matrix in memory whose columns have names; rows of `LocalRows` may come from it."""
-
-    values: NDArray[Any]
-    names: list[str]
-
-    def __post_init__(self) -> None:
-        self.shape, self.dtype = self.values.shape, self.values.dtype
-
-    def __getitem__(self, index: Any) -> NDArray[Any]:
-        return self.values[index]
 
 
 def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
@@ -174,45 +149,14 @@ def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
             return matrix
         return finite_matrix(np.asarray(matrix))
     if columns.kind == "vectors":
-        return finite_matrix(tables.vectors(columns.features[0], table.column(columns.features[0])))
-    return LocalRows(NamedNumbers(stacked(table, columns.features), columns.features))
+        return finite_matrix(vectors(columns.features[0], table.column(columns.features[0])))
+    try:
+        return LocalRows(NamedNumbers(stacked(table, columns.features), columns.features))
+    except GapsError as error:
+        names = ",".join(error.columns[:4]) + (",…" if len(error.columns) > 4 else "")
+        raise UseError(f"{error} with --without {names}") from error
 
 
 def table_bytes(table: Table, columns: Columns) -> int:
     per_row = len(columns.features) if columns.kind == "numbers" else width(table, columns.features[0])
     return 8 * per_row * table.n_rows
-
-
-def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
-    if X.dtype.kind == "f" and not np.isfinite(X.sum(dtype=np.float64)):
-        broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
-        if len(broken):
-            raise UseError(
-                f"{len(broken):,} rows hold NaN or infinity, the first is row {broken[0]}: fill them in, or drop them"
-            )
-    return X
-
-
-def stacked(table: Table, names: list[str]) -> NDArray[Any]:
-    """Columns of numbers side by side, if none has a gap."""
-    gaps: dict[str, int] = {}
-    parts = []
-    for name in names:
-        column = table.column(name)
-        if pa.types.is_decimal(column.type):
-            column = pc.cast(column, pa.float64())
-        values = column.to_numpy()
-        empty = column.null_count or (values.dtype.kind == "f" and int(np.sum(~np.isfinite(values))))
-        if empty:
-            gaps[name] = int(empty)
-        parts.append(values)
-    if gaps:
-        told = named((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
-        raise UseError(
-            f"some cells are empty or not finite, in {told}: fill them in, or leave such columns out with "
-            f"--without {','.join(list(gaps)[:4])}{',…' if len(gaps) > 4 else ''}"
-        )
-    dtype = np.result_type(*{part.dtype for part in parts})
-    if dtype.kind == "i" and dtype.itemsize > 4:
-        dtype = np.dtype(np.float64)
-    return np.stack(parts, axis=1, dtype=dtype, casting="unsafe")

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.datasets import load_digits
 
-from hidegl.cli.mistakes import WorkError
+from hidegl.files.mistakes import WorkError
 
 N_LABELS, N_NEW = 20, 297
 

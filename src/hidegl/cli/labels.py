@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.cli import tables
-from hidegl.cli.columns import spoken
-from hidegl.cli.mistakes import UseError, named, perhaps
-from hidegl.cli.tables import Table
+from hidegl.files.columns import is_text, spoken
+from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
+from hidegl.files.opening import open_table
+from hidegl.files.tables import Table
 from hidegl.spreading.labels import BLANKS, UNLABELLED
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
@@ -23,7 +23,7 @@ MOST_CLASSES = 1000
 
 
 @dataclass
-class GivenLabels:
+class LabelColumn:
     """y for the estimators, where it came from, and what to say about it."""
 
     y: NDArray[Any] | None
@@ -40,12 +40,12 @@ def known(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
 
 
-def find_labels(table: Table, option: str | None, id_column: str | None) -> GivenLabels:
+def find_labels(table: Table, option: str | None, id_column: str | None) -> LabelColumn:
     """The labels of a column or a file; with no option, of a column that is called so."""
     if option is None:
         by_name = {name.lower(): name for name in table.names}
         name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)
-        return GivenLabels(None, "") if name is None else column_labels(table, name)
+        return LabelColumn(None, "") if name is None else column_labels(table, name)
     if option in table.names:
         return column_labels(table, option)
     if not Path(option).exists():
@@ -56,12 +56,12 @@ def find_labels(table: Table, option: str | None, id_column: str | None) -> Give
     return file_labels(table, Path(option), id_column)
 
 
-def column_labels(table: Table, name: str) -> GivenLabels:
+def column_labels(table: Table, name: str) -> LabelColumn:
     y, notes = parse_labels(table.column(name), f"the column {name!r}")
-    return GivenLabels(y, f"the column {name!r}", name, notes)
+    return LabelColumn(y, f"the column {name!r}", name, notes)
 
 
-def file_labels(table: Table, path: Path, id_column: str | None) -> GivenLabels:
+def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
     """A label for each row in order, or labels of some rows by their number (`row`) or by the id."""
     if path.suffix == ".npy":
         values = load_label_array(path)
@@ -70,8 +70,8 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> GivenLabels:
                 f"{path} holds {len(values):,} labels, and the data {table.n_rows:,} rows: give one for each"
             )
         y, notes = parse_labels(as_column(values), str(path))
-        return GivenLabels(y, str(path), None, notes)
-    labels = tables.open_table(path)
+        return LabelColumn(y, str(path), None, notes)
+    labels = open_table(path)
     names = {name.lower(): name for name in labels.names}
     value = next((names[name] for name in LABEL_NAMES if name in names), None)
     places = "row" if "row" in names else None
@@ -95,14 +95,14 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> GivenLabels:
         )
     y = np.full(table.n_rows, None, dtype=object)
     y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
-    return GivenLabels(y, str(path), None, notes)
+    return LabelColumn(y, str(path), None, notes)
 
 
 def load_label_array(path: Path) -> NDArray[Any]:
     try:
         values = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise tables.unreadable_array(path, error) from error
+        raise unreadable_array(path, error) from error
     if values.ndim != 1 and values.size != len(values):
         raise UseError(f"{path} must hold one label for each row, got an array of the shape {values.shape}")
     return values.reshape(-1)
@@ -147,7 +147,7 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
         y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
     elif pa.types.is_integer(kind):
         y = pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
-    elif tables.is_text(kind):
+    elif is_text(kind):
         y, blank = text_labels(column)
         for text, n in blank.items():
             notes.append(f"{text!r} is taken as no label, in {n:,} rows; rename it if it is a class")

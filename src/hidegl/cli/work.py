@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.basics.archives import replacing
 from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, numbers_of
-from hidegl.cli.labels import GivenLabels, find_labels
-from hidegl.cli.mistakes import UseError, check_new_file, named, writing
+from hidegl.cli.labels import LabelColumn, find_labels
 from hidegl.cli.screen import Screen
-from hidegl.cli.tables import MemoryTable, Table, is_text, is_vector, open_table
-from hidegl.files.writing import LabelledBlocks, parts
-from hidegl.showing.tallies import Tally
+from hidegl.files.columns import is_text, is_vector
+from hidegl.files.mistakes import UseError, named
+from hidegl.files.opening import open_table
+from hidegl.files.tables import Table
 
 Model = HiDeGL | AutoHiDeGL
 
@@ -34,8 +29,6 @@ MANY_ROWS, MANY_NUMBERS = 1_000_000, 50_000_000
 LONG_TEXT = 12
 """A column of text with so many characters on average tells what a row is about."""
 
-OUTPUTS = (".csv", ".tsv", ".parquet")
-
 
 @dataclass
 class Task:
@@ -44,7 +37,7 @@ class Task:
     path: Path
     table: Table
     columns: Columns
-    labels: GivenLabels
+    labels: LabelColumn
     id_column: str | None
     _X: Any = field(default=None, repr=False)
 
@@ -178,87 +171,3 @@ def warnings_as_notes(screen: Screen) -> Iterator[None]:
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
         screen.warn(text)
-
-
-# Writing
-
-
-def write_labelled(out: Path, task: Task, found: LabelledBlocks, *, with_given: bool = True) -> Tally:
-    """Every row of the input in its order, its columns but the vectors, and label, confidence and given."""
-    tally = Tally(found.classes)
-    label_type = pa.array(found.classes[:1]).type
-    kept = task.kept
-    fields = [task.table.schema.field(name) for name in kept]
-    if not kept:
-        fields = [pa.field("row", pa.int64())]
-    results = [pa.field("label", label_type), pa.field("confidence", pa.float32())]
-    schema = pa.schema([*fields, *results, *([pa.field("given", pa.bool_())] if with_given else [])])
-    with closing(found.blocks), writing(out), replacing(out) as file, open_writer(out, file, schema) as write:
-        start = 0
-        beside = Beside(task.table.batches(kept)) if kept else None
-        for labels, confidence, given in parts(found.blocks, found.codes, found.classes):
-            tally.add(labels, confidence, given)
-            n = len(labels)
-            columns = beside.next(n) if beside else [pa.array(np.arange(start, start + n))]
-            columns += [pa.array(labels, label_type), pa.array(np.round(confidence, 4), pa.float32())]
-            if with_given:
-                columns.append(pa.array(given))
-            write(pa.table(columns, schema=schema))
-            start += n
-    return tally
-
-
-class Beside:
-    """The columns of the input, cut as the results come."""
-
-    def __init__(self, batches: Iterator[pa.Table]) -> None:
-        self._batches = batches
-        self._waiting: pa.Table | None = None
-
-    def next(self, n: int) -> list[Any]:
-        some = [] if self._waiting is None else [self._waiting]
-        while sum(len(part) for part in some) < n:
-            some.append(next(self._batches))
-        whole = pa.concat_tables(some)
-        self._waiting = whole.slice(n)
-        return list(whole.slice(0, n).columns)
-
-
-@contextmanager
-def open_writer(path: Path, file: Any, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    if path.suffix.lower() == ".parquet":
-        with pq.ParquetWriter(file, schema) as writer:
-            yield writer.write_table
-        return
-    options = pa.csv.WriteOptions(delimiter="\t" if path.suffix.lower() == ".tsv" else ",", quoting_style="needed")
-    with pa.csv.CSVWriter(file, schema, write_options=options) as writer:
-        yield writer.write_table
-
-
-def write_rows(out: Path, columns: dict[str, Any]) -> None:
-    """A small table."""
-    table = pa.table(columns)
-    with writing(out), replacing(out) as file, open_writer(out, file, table.schema) as write:
-        write(table)
-
-
-def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
-    """Where to write: the named file, or one beside the input, of its kind or, for a person to edit, CSV."""
-    if given is None:
-        stem = task_path.name.removesuffix(".gz")
-        ending = Path(stem).suffix.lower()
-        ending = ".csv" if to_edit or ending not in OUTPUTS else ending
-        given = task_path.with_name(f"{Path(stem).stem}.{name}{ending}")
-    check_new_file(given, OUTPUTS, force=force, option="-o")
-    return given
-
-
-def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
-    """What tells a person which rows these are: their numbers, the id and the text."""
-    told: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
-    names = task.telling
-    if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
-        found = task.table.take(np.asarray(rows), names)
-        columns = {name: found.column(name).to_pylist() for name in names}
-        told |= {name: values for name, values in columns.items() if values != told["row"]}
-    return told

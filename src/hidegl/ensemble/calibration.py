@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say, without test labels: one temperature, learned from leave-one-out."""
+"""Probabilities that mean what they say, without test labels: one temperature, learned by leave-one-out."""
 
 from __future__ import annotations
 
@@ -9,65 +9,58 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from hidegl.basics.linalg import Matrix
+from hidegl.ensemble.evidence import PRIOR_LABELS, Evidence
+from hidegl.rows.arrays import namespace
 
 USUAL_TEMPERATURE = 0.5
-"""What it is without evidence: averaged scores are less sure than they are right."""
-
-PRIOR_LABELS = 20
-"""How many labels' worth is believed what is usual without evidence."""
+"""The prior mean: averaged scores are less sure than they are right."""
 
 SMALLEST = 1e-6
 """Probabilities below this count as this."""
 
 
+def log_probabilities(P: Matrix) -> Matrix:
+    return namespace(P).log(namespace(P).clip(P, SMALLEST, None))
+
+
+def softmax(logits: Matrix) -> Matrix:
+    xp = namespace(logits)
+    powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
+
+
 def sharpened(P: Matrix, temperature: float) -> Matrix:
     """P to the power 1/temperature, rows normalised: surer for a temperature below 1; the order of classes stays."""
-    logits = np.log(np.maximum(P, SMALLEST)) / temperature
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
-def can_be_judged(codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which labels the others can predict: those of classes with at least two."""
-    return np.bincount(codes)[codes] > 1
+    return softmax(log_probabilities(P) / temperature)
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """How many labels the others can predict, and how many of them they predict right."""
+class Calibration:
+    """How sure the graphs may be: a stage of the ensemble."""
 
-    judged: int
-    right: int
+    usual: float = USUAL_TEMPERATURE
 
-    @classmethod
-    def of(cls, P_loo: Matrix, codes: NDArray[np.intp]) -> Judgement:
-        judged = can_be_judged(codes)
-        return cls(int(judged.sum()), int(np.sum(P_loo[judged].argmax(axis=1) == codes[judged])))
+    def temperature(self, evidence: Evidence) -> float:
+        """The temperature under which the given labels are most likely, each predicted from the others.
 
-    @property
-    def share_wrong(self) -> float:
-        """0 where there is nothing to judge by."""
-        return 1 - self.right / self.judged if self.judged else 0.0
+        The log-temperature has a normal prior around the usual one.
+        """
+        P_loo, codes = evidence.P_judged, evidence.judged.given
 
-    def accuracy(self, usual: float) -> float:
-        """What the labels say of the accuracy; few say little, and the usual one counts as much as some of them."""
-        return (self.right + PRIOR_LABELS * usual) / (self.judged + PRIOR_LABELS)
+        def loss(log_temperature: float) -> float:
+            P = sharpened(P_loo, float(np.exp(log_temperature)))
+            likely = np.log(np.maximum(P[np.arange(len(codes)), codes], SMALLEST))
+            return float(-likely.sum() + PRIOR_LABELS * (log_temperature - np.log(self.usual)) ** 2)
 
+        return float(np.exp(minimize_scalar(loss, bounds=(np.log(0.05), np.log(5)), method="bounded").x))
 
-def learned_temperature(P_loo: Matrix, codes: NDArray[np.intp], usual: float = USUAL_TEMPERATURE) -> float:
-    """The temperature under which the given labels are most likely, each predicted from the others.
+    def temperature_after(self, refined: Matrix, before: Matrix, evidence: Evidence) -> float:
+        """The temperature at which refined probabilities are as sure as the given labels say that they are right.
 
-    Few labels say little: the log-temperature has a normal prior around the usual one.
-    """
-    judged = can_be_judged(codes)
-    P_loo, codes = P_loo[judged], codes[judged]
-
-    def loss(log_temperature: float) -> float:
-        P = sharpened(P_loo, float(np.exp(log_temperature)))
-        likely = np.log(np.maximum(P[np.arange(len(codes)), codes], SMALLEST))
-        return float(-likely.sum() + PRIOR_LABELS * (log_temperature - np.log(usual)) ** 2)
-
-    return float(np.exp(minimize_scalar(loss, bounds=(np.log(0.05), np.log(5)), method="bounded").x))
+        Without evidence, that is half-way between how sure they were before (calibrated) and after.
+        """
+        guess = (mean_confidence(before) + mean_confidence(refined)) / 2
+        return temperature_for(refined, evidence.accuracy(guess))
 
 
 def mean_confidence(P: Matrix) -> float:
@@ -75,7 +68,7 @@ def mean_confidence(P: Matrix) -> float:
 
 
 def temperature_for(P: Matrix, confidence: float) -> float:
-    """The temperature at which P is on average so sure of its largest class, as far as one can make it."""
+    """The temperature at which the mean confidence of P is this one, as far as one can make it."""
 
     def too_sure(log_temperature: float) -> float:
         return mean_confidence(sharpened(P, float(np.exp(log_temperature)))) - confidence

@@ -1,100 +1,161 @@
-"""Labels to a file, a block at a time: what is written takes the place of the old file only when it is whole."""
+"""The one writer of tables: named columns to CSV, TSV or Parquet, a block at a time.
+
+What is written takes the place of the old file only when it is whole.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import replacing
+from hidegl.files.reading import pyarrow_for
+from hidegl.spreading.stream import LabelledBlock, LabelStream
 
-Part = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]
-"""Labels, confidences, and which labels were given, of some rows."""
+Block = Mapping[str, Any]
+"""Some rows: named columns, each an array of numpy or pyarrow."""
 
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TABLES = (*DELIMITERS, ".parquet")
+LABELS = (*TABLES, ".npy")
 
-class LabelledBlocks(NamedTuple):
-    """What is known of some rows: class probabilities a block at a time, the given labels (or −1), and the classes."""
-
-    blocks: Generator[NDArray[Any]]
-    codes: NDArray[Any]
-    classes: NDArray[Any]
-
-
-BLOCKS_A_GROUP = 128
-"""How many blocks make a row group of a Parquet file."""
-
-NAMES = ("label", "confidence", "given")
+GROUP_ROWS = 524_288
+"""At least so many rows make a row group of a Parquet file."""
 
 
-def write_labels(
-    path: str | os.PathLike[str], blocks: Generator[NDArray[Any]], codes: NDArray[Any], classes: NDArray[Any]
-) -> None:
-    """Write what the blocks of class probabilities say, with the given labels (`codes` ≥ 0) as they were given."""
+@contextmanager
+def table_writer(path: Path) -> Iterator[Callable[[Block], None]]:
+    """A function that writes blocks with the same columns to a file of the kind that its ending says."""
+    ending = path.suffix.lower()
+    opened = parquet_writer if ending == ".parquet" else csv_writer if has_pyarrow() else plain_csv_writer
+    with replacing(path) as file, opened(file, DELIMITERS.get(ending, "")) as write:
+        yield write
+
+
+def write_table(path: Path, columns: Block) -> None:
+    """A small table."""
+    with table_writer(path) as write:
+        write(columns)
+
+
+def write_labels(path: str | os.PathLike[str], labels: LabelStream) -> None:
+    """Label, confidence and whether the label was given, of each row."""
     path = Path(path)
-    if path.suffix not in WRITERS:
-        raise ValueError(f"path must end in {', '.join(WRITERS)}, got {path}")
-    with closing(blocks), replacing(path) as file:  # an error must not leave threads behind
-        WRITERS[path.suffix](file, parts(blocks, codes, classes), len(codes), classes)
+    if path.suffix not in LABELS:
+        raise ValueError(f"path must end in {', '.join(LABELS)}, got {path}")
+    if path.suffix == ".npy":
+        with replacing(path) as file:
+            write_npy(file, labels)
+        return
+    with table_writer(path) as write:
+        for block in labels:
+            write(label_columns(block))
 
 
-def parts(blocks: Iterator[NDArray[Any]], codes: NDArray[Any], classes: NDArray[Any]) -> Iterator[Part]:
-    start = 0
-    for P in blocks:
-        known = codes[start : start + len(P)]
-        given = known >= 0
-        best = np.where(given, known, P.argmax(axis=1))
-        confidence = np.where(given, 1, P.max(axis=1)).astype(np.float32)
-        yield classes[best], confidence, given
-        start += len(P)
+def label_columns(block: LabelledBlock) -> dict[str, NDArray[Any]]:
+    """The columns of results, the same in every file that is written."""
+    return {"label": block.labels, "confidence": np.round(block.confidence, 4), "given": block.given}
 
 
-def write_csv(file: IO[bytes], parts: Iterator[Part], n_rows: int, classes: NDArray[Any]) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    lines = csv.writer(text)
-    lines.writerow(NAMES)
-    for labels, confidence, given in parts:
-        columns = labels.tolist(), (f"{value:.4f}" for value in confidence), given.astype(int).tolist()
-        lines.writerows(zip(*columns, strict=True))
-    text.detach()
+def has_pyarrow() -> bool:
+    return find_spec("pyarrow") is not None
 
 
-def write_npy(file: IO[bytes], parts: Iterator[Part], n_rows: int, classes: NDArray[Any]) -> None:
-    if classes.dtype.hasobject:
-        classes = classes.astype(str)
-    dtype = np.dtype([("label", classes.dtype), ("confidence", np.float32), ("given", np.bool_)])
-    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n_rows,)}
-    np.lib.format.write_array_header_1_0(file, header)
-    for part in parts:
-        rows = np.empty(len(part[0]), dtype)
-        for name, column in zip(NAMES, part, strict=True):
-            rows[name] = column
-        file.write(rows.tobytes())
-
-
-def write_parquet(file: IO[bytes], parts: Iterator[Part], n_rows: int, classes: NDArray[Any]) -> None:
-    try:
+@contextmanager
+def parquet_writer(file: IO[bytes], _: str) -> Iterator[Callable[[Block], None]]:
+    """Blocks wait until they make a row group."""
+    with pyarrow_for("Parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'hidegl[files]'") from error
-    label = pa.array(classes).type
-    schema = pa.schema([("label", label), ("confidence", pa.float32()), ("given", pa.bool_())])
-    with pq.ParquetWriter(file, schema) as writer:
-        while some := list(islice(parts, BLOCKS_A_GROUP)):
-            columns = [np.concatenate(column) for column in zip(*some, strict=True)]
-            writer.write_table(pa.table(columns, schema=schema))
+    writer: Any = None
+    waiting: list[Any] = []
+
+    def flush() -> None:
+        nonlocal writer
+        whole = pa.concat_tables(waiting)
+        writer = writer or pq.ParquetWriter(file, whole.schema)
+        writer.write_table(whole)
+        waiting.clear()
+
+    def write(block: Block) -> None:
+        waiting.append(pa.table(dict(block)))
+        if sum(map(len, waiting)) >= GROUP_ROWS:
+            flush()
+
+    try:
+        yield write
+        if waiting:
+            flush()
+    finally:
+        if writer is not None:
+            writer.close()
 
 
-WRITERS: dict[str, Callable[[IO[bytes], Iterator[Part], int, NDArray[Any]], None]] = {
-    ".csv": write_csv,
-    ".parquet": write_parquet,
-    ".npy": write_npy,
-}
+@contextmanager
+def csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], None]]:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    writer: Any = None
+
+    def write(block: Block) -> None:
+        nonlocal writer
+        table = pa.table(dict(block))
+        options = pa.csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        writer = writer or pa.csv.CSVWriter(file, table.schema, write_options=options)
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+@contextmanager
+def plain_csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], None]]:
+    """The same without pyarrow, for columns of numpy."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    lines = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    named = False
+
+    def write(block: Block) -> None:
+        nonlocal named
+        if not named:
+            lines.writerow(block)
+            named = True
+        lines.writerows(zip(*(map(as_text, column.tolist()) for column in block.values()), strict=True))
+
+    try:
+        yield write
+    finally:
+        text.detach()
+
+
+def as_text(value: Any) -> str:
+    """As pyarrow writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def write_npy(file: IO[bytes], labels: LabelStream) -> None:
+    """A structured array."""
+    classes = labels.classes.astype(str) if labels.classes.dtype.hasobject else labels.classes
+    dtype = np.dtype([("label", classes.dtype), ("confidence", np.float32), ("given", np.bool_)])
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (labels.n_rows,)}
+    np.lib.format.write_array_header_1_0(file, header)
+    for block in labels:
+        rows = np.empty(len(block.labels), dtype)
+        for name, column in zip(block._fields, block, strict=True):
+            rows["label" if name == "labels" else name] = column
+        file.write(rows.tobytes())

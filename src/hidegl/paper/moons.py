@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.baselines import AGR, knn_graph
-from hidegl.baselines.agr import assign_to_anchors
 from hidegl.basics.archives import replacing
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.estimator import HiDeGL
@@ -45,13 +44,9 @@ def figure1_arrays(quick: bool) -> dict[str, NDArray[Any]]:
         "tree": np.column_stack(edges(model.tree_)),
         "anchors": gauss.anchors_[:, :2],
         "Z_hidegl": in_order(model.assignments_.toarray()),
-        "Z_lae": in_order(assigned(lae, X)),
-        "Z_gauss": in_order(assigned(gauss, X)),
+        "Z_lae": in_order(lae.assign(X).dense),
+        "Z_gauss": in_order(gauss.assign(X).dense),
     }
-
-
-def assigned(model: AGR, X: NDArray[Any]) -> NDArray[np.float64]:
-    return assign_to_anchors(X, model._anchors, model.weights, model._sigma, model.n_nearest).dense
 
 
 def in_order(Z: NDArray[np.float64]) -> NDArray[np.float64]:

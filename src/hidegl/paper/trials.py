@@ -18,7 +18,6 @@ from hidegl.auto import AutoHiDeGL
 from hidegl.baselines import AGR, knn_graph
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.estimator import HiDeGL
-from hidegl.paper.labelling import prepare_for_many
 from hidegl.paper.methods import MODELS, Setting, baseline_settings
 from hidegl.paper.problems import Problem, kinds_of, problem
 from hidegl.paper.quoted import VARIANTS, quoted
@@ -127,7 +126,6 @@ def honest(name: str, quick: bool, method: str, kinds: list[str]) -> list[Trial]
         warnings.simplefilter("ignore")
         model = HONEST[method](quick).fit(data.X)
         fitted = time.perf_counter() - begun
-        prepare_for_many(model)
 
         def transduce(y: NDArray[Any]) -> NDArray[Any]:
             return model.relabel(y).transduction_

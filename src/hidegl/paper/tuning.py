@@ -144,13 +144,14 @@ def label(
 ) -> Iterator[Trial]:
     """Trials of one variant on learned points: for each kind of draw and each prior."""
     rule_name, graph = VARIANTS[variant]
-    rule = rule_over(model, rule=rule_name, graph=graph, **labelling)
+    (structure,) = model.structures_
+    rule = rule_over(structure, rule=rule_name, graph=graph, **labelling)
     for kind in kinds:
         begun = time.perf_counter()
         found: dict[str | None, dict[str, list[float]]] = {prior: {} for prior in PRIORS[kind]}
         for n_labels in data.counts(kind):
             draws = data.draws(kind, n_labels)
-            for prior, values in accuracies(model, rule, data.y, draws, PRIORS[kind]).items():
+            for prior, values in accuracies(structure, rule, data.y, draws, PRIORS[kind]).items():
                 found[prior][str(n_labels)] = np.round(values, 2).tolist()
         seconds = (time.perf_counter() - begun) / len(found)
         for prior, by_count in found.items():

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hidegl.basics.linalg import Matrix
-from hidegl.ensemble.calibration import can_be_judged
 from hidegl.spreading.labels import Labels
 
 DOUBTFUL = 0.95
@@ -32,9 +31,7 @@ class JudgedLabel(NamedTuple):
 
 def judged_labels(labels: Labels, P_loo: Matrix) -> list[JudgedLabel]:
     """Every given label, the most suspicious first. P_loo (l, c) is what the other labels say of each labelled row."""
-    rows = labels.rows
-    codes = labels.codes[rows]
-    judged = can_be_judged(codes)
+    rows, codes, judged = labels.rows, labels.given, labels.can_be_judged
     own = P_loo[np.arange(len(codes)), codes]
     suspicion = np.where(judged, 1 - own, 0.0)
     proposed = np.where(judged, P_loo.argmax(axis=1), codes)

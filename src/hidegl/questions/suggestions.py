@@ -20,8 +20,9 @@ from hidegl.basics.linalg import Matrix, Vector, solve_spd
 from hidegl.rows.arrays import namespace
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
-from hidegl.spreading.inference import LGCRule, label_distributions
 from hidegl.spreading.labels import Labels
+from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.rule import label_distributions
 
 NOISE = 1e-3
 """τ, as a share of the mean of S's diagonal: how little one label settles a point. Smaller makes no difference."""
@@ -88,17 +89,17 @@ class Field:
             self._S = solve_spd(rule.system.matrix + seen, identity)
         self._weights = weights
         self._towards = self._S @ weights
-        self._spread = np.diag(self._S).copy()
+        self._variance = np.diag(self._S).copy()
         self._steps: list[Vector] = []
 
     @property
     def gain(self) -> Vector:
         """(wᵀ S_j)² / (S_jj + τ) for each point."""
-        return self._towards**2 / (np.maximum(self._spread, 0) + self._noise)
+        return self._towards**2 / (np.maximum(self._variance, 0) + self._noise)
 
     def observe(self, point: int) -> None:
         column = self._S[point] - sum(v[point] * v for v in self._steps)
         step = column / np.sqrt(max(column[point], 0) + self._noise)
         self._towards -= (step @ self._weights) * step
-        self._spread -= step**2
+        self._variance -= step**2
         self._steps.append(step)

@@ -81,7 +81,10 @@ class ArrayFile:
 
 def file_offset(array: np.memmap[Any, Any]) -> int:
     """Where in the file the array's first number is; numpy's own `offset` is wrong for a slice."""
-    mapped = np.frombuffer(array._mmap, np.uint8)  # type: ignore[attr-defined]
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = np.frombuffer(base, np.uint8)
     start = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
     return start + array.ctypes.data - mapped.ctypes.data
 

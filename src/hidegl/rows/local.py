@@ -102,29 +102,33 @@ class LocalRows(Rows):
         if sp.issparse(self._source):
             raise ValueError(f"device must be 'cpu' for sparse X, got '{device}': make X dense, or leave device out")
         if self._maps:
-            return TensorRows(MappedSource(self), device)
+            return TensorRows(MappedSource(self._source, self._maps), device)
         return TensorRows(fitting(self._source, device), device)
 
     def _block(self, start: int) -> Block:
         return self._mapped(self._source[start : start + self._block_rows])
 
     def _mapped(self, block: Block) -> Block:
-        for function in self._maps:
-            block = function(block)
-        return block
+        return mapped(block, self._maps)
 
 
 class MappedSource:
-    """A source with the maps of its rows applied, so that a slice of it is what other rows would read."""
+    """A source with maps applied to what is read from it."""
 
     on_disk = True
 
-    def __init__(self, rows: LocalRows) -> None:
-        self._rows = rows
-        self.shape, self.names = rows._source.shape, rows.names
+    def __init__(self, source: Any, maps: tuple[partial[Block], ...]) -> None:
+        self._source, self._maps = source, maps
+        self.shape, self.names = source.shape, getattr(source, "names", None)
 
     def __getitem__(self, index: Any) -> Block:
-        return self._rows._mapped(self._rows._source[index])
+        return mapped(self._source[index], self._maps)
+
+
+def mapped(block: Block, maps: tuple[partial[Block], ...]) -> Block:
+    for function in maps:
+        block = function(block)
+    return block
 
 
 def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:

@@ -1,9 +1,9 @@
-"""From what the user gives to rows: arrays, data frames, sparse matrices, files."""
+"""From what the user gives to rows: arrays, data frames, sparse matrices, tensors, open files."""
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,55 +15,16 @@ from sklearn.utils.validation import validate_data
 from hidegl.basics.checks import is_auto
 from hidegl.rows.arrays import library, namespace
 from hidegl.rows.base import Rows
-from hidegl.rows.files import ArrayFile, Dataset, ParquetFiles
+from hidegl.rows.files import ArrayFile, Dataset
 from hidegl.rows.local import LocalRows
 
 MANY_NUMBERS = 5_000_000
 """device="auto": fewer numbers than these are labelled here before a GPU has started."""
 
 
-def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *, cluster: bool = False) -> Rows:
-    """The rows of a .npy file, a Parquet file, or a folder of Parquet files in the order of their names.
-
-    Give them to `fit` and `predict` in place of an array: they are read a block at a time (a row group at a time from
-    Parquet), and again at each pass: the file must stay as it is while the model is used on the rows of its fit.
-    HDF5 and Zarr arrays need no reading: `fit` takes h5py's and zarr's own objects.
-
-    Parameters
-    ----------
-    path : str or path
-        A file, a folder of Parquet files, or a pattern of their names as in "embeddings/*.parquet".
-    columns : list of str, default=None
-        The columns of a Parquet file to use: numbers, or one column of lists. None: the only column of lists, or else
-        all columns, which must be numbers.
-    cluster : bool, default=False
-        Let the workers of a Dask cluster read the Parquet files, which must be there under the same path.
-    """
-    path = Path(path)
-    pattern = sorted(path.parent.glob(path.name)) if "*" in path.name else []
-    if not path.exists() and not pattern:
-        raise FileNotFoundError(f"no such file or folder: {path}")
-    if cluster and path.suffix == ".npy":
-        raise ValueError(f"cluster is for Parquet files, got {path}: give fit a Dask array of it")
-    if path.suffix == ".npy":
-        if columns is not None:
-            raise ValueError(f"columns is for Parquet files, and {path} has no named columns")
-        return checked_file(np.load(path, mmap_mode="r", allow_pickle=False))
-    files = pattern or (sorted(path.glob("*.parquet")) if path.is_dir() else [path])
-    if not files or files[0].suffix not in (".parquet", ".pq"):
-        raise ValueError(f"path must be a .npy file, a .parquet file or a folder of them, got {path}")
-    try:
-        read = ParquetFiles(files, columns)
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'hidegl[files]'") from error
-    return cluster_rows().of_parquet(read).map(finite) if cluster else checked_file(read)
-
-
 def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows:
     """Where the rows of X live, with its columns checked against the estimator's."""
-    if isinstance(X, str | os.PathLike):
-        X = read_rows(X)
-    elif (isinstance(X, np.memmap) and ArrayFile.can_read(X)) or Dataset.can_read(X):
+    if (isinstance(X, np.memmap) and ArrayFile.can_read(X)) or Dataset.can_read(X):
         X = checked_file(X)
     elif library(X) == "torch":
         X = tensor_rows(X, device)
@@ -101,6 +62,17 @@ def cluster_rows() -> Any:
     except ImportError as error:
         raise ImportError("rows on a cluster need Dask: pip install 'hidegl[dask]'") from error
     return ClusterRows
+
+
+def parts_of_column(y: Any, function: Callable[[Any], Any]) -> list[Any] | None:
+    """What a function finds in each part of a column that lies on a cluster; None for one that is here."""
+    if library(y) != "dask":
+        return None
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, got the shape {y.shape}")
+    import dask
+
+    return list(dask.compute(*(dask.delayed(function)(chunk) for chunk in y.to_delayed())))
 
 
 def placed(rows: Rows, device: Any) -> Rows:

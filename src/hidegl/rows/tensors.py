@@ -20,7 +20,7 @@ from hidegl.basics.progress import block_done
 from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Block, Rows, Sums, concatenate, sample_indices
-from hidegl.rows.local import add_up, apply
+from hidegl.rows.local import add_up, apply, mapped
 
 try:
     import torch
@@ -64,7 +64,8 @@ class TensorRows(Rows):
         return self._with(maps=(*self._maps, partial(apply, function, to_device(args, self.device))))
 
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
-        return reduce(add_up, self.map(function, *args)._on_device())
+        brought = to_device(args, self.device)
+        return reduce(add_up, (function(block, *brought) for block in self._on_device()))
 
     def persist(self) -> TensorRows:
         """Kept on the device if it fits there: otherwise the maps run again at each pass."""
@@ -164,9 +165,7 @@ class TensorRows(Rows):
         return block if self._is_here else to_device(block, self.device)
 
     def _mapped(self, block: Block) -> Block:
-        for function in self._maps:
-            block = function(block)
-        return block
+        return mapped(block, self._maps)
 
 
 def checked_device(name: Any) -> torch.device:

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map
+from hidegl.showing.model import ReadableModel
 from hidegl.showing.tallies import N_BINS, tally_of
 from hidegl.spreading.labels import Labels
 from hidegl.structure.preparation import unit_rows
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hidegl.auto import AutoHiDeGL
-    from hidegl.estimator import HiDeGL
-
 MOST_IN_LEGEND = 20
 """With more classes, a legend would be larger than the picture."""
 
 
 def plot_tree(
-    model: HiDeGL,
+    model: Any,
     X: Any,
     y: ArrayLike | None = None,
     *,
@@ -70,7 +68,7 @@ def plot_tree(
     return ax
 
 
-def plot_map(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+def plot_map(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     """The high-dense points laid out by their tree: coloured by class, sized by mass, faint where the class is unsure.
 
     Given labels are stars.
@@ -100,7 +98,7 @@ def plot_map(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_confidence(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+def plot_confidence(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     """How sure the labels are that were found: a histogram of their confidence, class upon class."""
     ax = ax or new_figure()[1]
     tally = tally_of(model)
@@ -118,14 +116,14 @@ def plot_confidence(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Ax
     return ax
 
 
-def plot_objective(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axes:
+def plot_objective(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     """What the objective still had to gain at each iteration of the learning; a line for each set of points."""
     ax = ax or new_figure()[1]
-    members = getattr(model, "estimators_", [model])
-    for member in members:
-        left = member.objective_[-1] - member.objective_[:-1]
+    for structure in model.structures_:
+        objective = structure.record.objective
+        left = objective[-1] - objective[:-1]
         if len(left):
-            ax.plot(np.arange(len(left)), left, marker="o", ms=3, lw=1.2, label=f"{len(member.mass_):,} points")
+            ax.plot(np.arange(len(left)), left, marker="o", ms=3, lw=1.2, label=f"{structure.n_points:,} points")
     ax.set_yscale("log")
     ax.set_xlabel("iteration")
     ax.set_ylabel("what the objective still gains")
@@ -135,10 +133,10 @@ def plot_objective(model: HiDeGL | AutoHiDeGL, *, ax: Axes | None = None) -> Axe
     return ax
 
 
-def plot_borders(model: HiDeGL | AutoHiDeGL, *, n: int = 12, ax: Axes | None = None) -> Axes:
+def plot_borders(model: ReadableModel, *, n: int = 12, ax: Axes | None = None) -> Axes:
     """The weakest borders: the pairs of classes that the tree joins, by the number of undecided rows there."""
     ax = ax or new_figure()[1]
-    if not model._labels.any:
+    if not model.given_labels_.any:
         raise NotFittedError("no label was given to fit, so there are no classes and no borders: call relabel(y)")
     found = borders(point_map(model))[:n][::-1]
     names = [" · ".join(str(model.classes_[code]) for code in border.codes) for border in found]
@@ -150,7 +148,7 @@ def plot_borders(model: HiDeGL | AutoHiDeGL, *, n: int = 12, ax: Axes | None = N
     return ax
 
 
-def column_name(model: HiDeGL, column: int) -> str:
+def column_name(model: Any, column: int) -> str:
     names = getattr(model, "feature_names_in_", None)
     return f"column {column}" if names is None else str(names[column])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.files.writing import parts
+from hidegl.showing.model import ReadableModel
 
 N_BINS = 20
 
@@ -53,9 +53,9 @@ class Tally:
         return float(self._sums.sum() / max(self.found.sum(), 1))
 
 
-def tally_of(model: Any) -> Tally:
+def tally_of(model: ReadableModel) -> Tally:
     """Of the rows that a model was fitted to: one pass."""
     tally = Tally(model.classes_)
-    for part in parts(*model._labelled_blocks()):
-        tally.add(*part)
+    for block in model.stream_labels():
+        tally.add(*block)
     return tally

@@ -19,9 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hidegl.basics.linalg import Cholesky, Matrix, Vector, solve_spd
-from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram
 from hidegl.rows.base import Rows
+from hidegl.structure.structure import PointSums
 from hidegl.structure.tree import edges
 
 SMALLEST_STRENGTH = 1e-12
@@ -84,7 +83,11 @@ class ImplicitGraph:
         sums: tuple[Matrix, Vector] | None = None,
     ) -> ImplicitGraph:
         """B and the mass are `sums`, or take one pass over Z, which sends k×k."""
-        B, mass = sums or point_sums(Z)
+        if sums is None:
+            taken = PointSums.over(Z)
+            assert taken.B is not None
+            sums = taken.B, taken.mass
+        B, mass = sums
         return cls(Z, B, mass, GRAPHS[kind](mass, G, B, alpha, eta))
 
     @cached_property
@@ -93,16 +96,6 @@ class ImplicitGraph:
         return Cholesky.of(self.M_inv)
 
     @cached_property
-    def reach(self) -> Vector:
+    def point_degrees(self) -> Vector:
         """M Ξ 1 (k,): the degree of a row is its z times this."""
         return self.M.solve(self.mass)
-
-
-def point_sums(Z: Rows) -> tuple[Matrix, Vector]:
-    """B = ZᵀZ and the mass Zᵀ1."""
-    return on_host(Z.sum(gram_sums))
-
-
-def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:
-    """B = ZᵀZ and the mass Zᵀ1 of a block."""
-    return Z.gram(), Z.mass()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from hidegl.rows.arrays import library, on_host
+from hidegl.basics.warnings import warn_user
+from hidegl.rows.arrays import on_host
+from hidegl.rows.reading import parts_of_column
 
 UNLABELLED = -1
+
+Part = tuple[NDArray[np.intp], NDArray[Any], int]
+"""Of a part of y: which rows are labelled, their labels, and its length."""
 
 BLANKS = ("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown")
 """Texts that are rarely meant as the name of a class."""
@@ -41,15 +45,15 @@ class Labels:
         """
         if y is None:
             return cls.of(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
-        if library(y) == "dask":
-            return cls.of_parts(labelled_parts(y), n_rows)
+        if (parts := parts_of_column(y, labelled_part)) is not None:
+            return cls.of_parts(parts, n_rows)
         values = column_or_1d(to_array(on_host(y)), warn=True)
         known = ~missing(values) if not plus_minus_one(values) else np.ones(len(values), dtype=bool)
         rows = np.flatnonzero(known)
         return cls.of_parts([(rows, values[rows], len(values))], n_rows)
 
     @classmethod
-    def of_parts(cls, parts: list[tuple[NDArray[np.intp], NDArray[Any], int]], n_rows: int) -> Labels:
+    def of_parts(cls, parts: list[Part], n_rows: int) -> Labels:
         """From the labelled rows of each part of y, their labels, and the length of the part."""
         lengths = [length for _, _, length in parts]
         if sum(lengths) != n_rows:
@@ -61,18 +65,29 @@ class Labels:
         return cls(classes, rows, given, n_rows)
 
     @property
+    def counts(self) -> NDArray[np.intp]:
+        """The number of labels of each class (c,)."""
+        return np.bincount(self.given, minlength=len(self.classes))
+
+    @property
     def are_by_class(self) -> bool:
         """Whether each class has the same number of labels, two or more: so many of each were asked for.
 
         By chance this is rare. Such labels say nothing of how large the classes are.
         """
-        counts = np.bincount(self.given, minlength=len(self.classes))
-        return len(counts) > 1 and counts.min() == counts.max() >= 2
+        return len(self.classes) > 1 and self.counts.min() == self.counts.max() >= 2
+
+    @property
+    def can_be_judged(self) -> NDArray[np.bool_]:
+        """Which labels the others can predict (l,): those of classes with at least two."""
+        return self.counts[self.given] > 1
 
     def checked(self, n_rows: int) -> Labels:
         """Itself, if it fits so many rows."""
         if self.n_rows != n_rows or self.given.dtype.kind != "i" or self.rows.shape != self.given.shape:
             raise ValueError(f"labels must be a whole number for each of {n_rows} rows")
+        if not np.all((self.rows >= 0) & (self.rows < n_rows)):
+            raise ValueError(f"labelled rows must be from 0 to {n_rows - 1}")
         if not np.all((self.given >= 0) & (self.given < len(self.classes))):
             raise ValueError(f"labels must be from {UNLABELLED} to {len(self.classes) - 1}")
         return self
@@ -94,16 +109,8 @@ class Labels:
         return np.eye(len(self.classes))[self.given]
 
 
-def labelled_parts(y: Any) -> list[tuple[NDArray[np.intp], NDArray[Any], int]]:
-    """Of each chunk of a Dask array the labelled rows, their labels and its length: no more than labels travel."""
-    import dask
-
-    if y.ndim != 1:
-        raise ValueError(f"y must have one dimension, got the shape {y.shape}")
-    return list(dask.compute(*(dask.delayed(labelled_part)(chunk) for chunk in y.to_delayed())))
-
-
-def labelled_part(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
+def labelled_part(y: Any) -> Part:
+    """The labelled rows of a part of y, their labels, and the length of the part."""
     values = to_array(y)
     all_missing = values.dtype.kind == "f" and bool(np.all(np.isnan(values)))
     rows = np.flatnonzero(~missing(values)) if not all_missing else np.empty(0, dtype=np.intp)
@@ -151,7 +158,7 @@ def plus_minus_one(values: NDArray[Any]) -> bool:
         return False
     if not 0.5 <= np.mean(values == 1) < 1:
         return False
-    warnings.warn("y holds -1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled", stacklevel=4)
+    warn_user("y holds -1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled")
     return True
 
 
@@ -159,9 +166,7 @@ def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
     """A blank that became text on its way is a class like any other to us, but hardly to the user."""
     blanks = [str(label) for label in classes if isinstance(label, str) and label.strip().lower() in BLANKS]
     if blanks:
-        warnings.warn(
-            f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead", stacklevel=3
-        )
+        warn_user(f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead")
 
 
 def homogeneous(values: NDArray[Any]) -> NDArray[Any]:

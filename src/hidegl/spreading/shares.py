@@ -43,7 +43,7 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
 
 
 def _named_shares(prior: str, labels: Labels) -> Vector:
-    counts = np.bincount(labels.given)
+    counts = labels.counts
     weights = np.ones_like(counts) if prior == "balanced" else counts
     return weights / weights.sum()
 
@@ -54,7 +54,7 @@ def shrunk_shares(labels: Labels) -> Vector:
     By the weight of James and Stein: (degrees of freedom − 2) / χ², with χ² the distance of the labels' shares to equal
     ones in units of what chance makes of it. Two or three classes are not drawn at all.
     """
-    counts = np.bincount(labels.given, minlength=len(labels.classes))
+    counts = labels.counts
     p, c = counts / counts.sum(), len(counts)
     distance = counts.sum() * c * np.sum((p - 1 / c) ** 2)
     weight = 1.0 if distance == 0 else float(np.clip((c - 3) / distance, 0, 1))

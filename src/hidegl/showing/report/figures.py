@@ -12,7 +12,6 @@ from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Rang
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from hidegl.showing.maps import points_and_classes, strongest
 from hidegl.showing.tallies import N_BINS
 
 if TYPE_CHECKING:
@@ -131,8 +130,7 @@ def add_given(plot: Any, contents: Contents) -> Any:
 def add_suggested(plot: Any, contents: Contents) -> Any:
     """Rings around the rows to label next."""
     rows = contents.suggested
-    single, _ = points_and_classes(contents.model)
-    at = contents.map.positions[strongest(single._Z.take(rows))]
+    at = contents.map.positions[contents.model.labelled_points().structure.points_of(rows)]
     rings = plot.scatter(
         at[:, 0], at[:, 1], size=19, fill_color=None, line_width=1.6, line_dash=[3, 2], name="suggested"
     )

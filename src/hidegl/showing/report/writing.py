@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.archives import replacing
-from hidegl.estimator import HiDeGL
 from hidegl.questions.suggestions import representatives
 from hidegl.showing.colours import class_colours
-from hidegl.showing.maps import Border, PointMap, borders, point_map, points_and_classes
+from hidegl.showing.maps import Border, PointMap, borders, point_map
+from hidegl.showing.model import ReadableModel
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
-from hidegl.spreading.inference import label_distributions
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """What tells a person which rows these are: named columns, the first of them `row`."""
@@ -37,7 +36,7 @@ THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
 def write_report(
     path: str | Path,
-    model: Any,
+    model: ReadableModel,
     *,
     title: str = "hidegl",
     tally: Tally | None = None,
@@ -81,7 +80,7 @@ def write_report(
         seconds=seconds,
         facts=facts or {},
         settings=described_settings(model),
-        summary=model.summary().splitlines() if hasattr(model, "summary") else [],
+        summary=model.summary().splitlines(),
         style=(files("hidegl.showing.report") / "style.css").read_text(),
         script=page_script(contents),
         made=datetime.datetime.now().strftime("%-d %B %Y, %H:%M"),
@@ -111,7 +110,7 @@ class ClassLine:
 class Contents:
     """All that the page shows, computed when it is asked for."""
 
-    model: Any
+    model: ReadableModel
     tally: Tally
     describe: Describe
 
@@ -164,8 +163,8 @@ class Contents:
     @cached_property
     def point_rows(self) -> NDArray[np.intp]:
         """The row that belongs most to each point, or −1."""
-        single, _ = points_and_classes(self.model)
-        return representatives(single._Z, np.zeros(len(self.model._labels.codes), dtype=bool))
+        structure = self.model.labelled_points().structure
+        return representatives(structure.Z, np.zeros(self.model.n_rows_, dtype=bool))
 
     @cached_property
     def suggested(self) -> NDArray[np.intp]:
@@ -174,16 +173,13 @@ class Contents:
         return self.model.suggest(min(N_SUGGESTED, free)) if free else np.empty(0, dtype=np.intp)
 
     @cached_property
-    def told_suggested(self) -> dict[str, list[Any]]:
-        return self.told(self.suggested)
+    def described_suggested(self) -> dict[str, list[Any]]:
+        return self.described(self.suggested)
 
     @cached_property
     def guesses(self) -> list[tuple[int, float]]:
         """What the rows to label next are taken for now: the number of the class, and the confidence."""
-        if isinstance(self.model, HiDeGL):
-            P = label_distributions(self.model._Z.take(self.suggested), *self.model._scoring)
-        else:
-            P = self.model.label_distributions_[self.suggested]
+        P = self.model.distributions_of(self.suggested)
         return list(zip(P.argmax(axis=1).tolist(), P.max(axis=1).tolist(), strict=True))
 
     @cached_property
@@ -192,22 +188,22 @@ class Contents:
         return [label for label in self.model.audit() if label.doubtful]
 
     @cached_property
-    def told_suspects(self) -> dict[str, list[Any]]:
-        return self.told(np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp))
+    def described_suspects(self) -> dict[str, list[Any]]:
+        return self.described(np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp))
 
     @cached_property
     def borders(self) -> list[Border]:
         return borders(self.map)
 
     @cached_property
-    def told_borders(self) -> list[tuple[Border, list[str]]]:
+    def described_borders(self) -> list[tuple[Border, list[str]]]:
         """The weakest borders, with a row of each side where rows have more than a number."""
         shown = self.borders[:N_BORDERS]
         rows = np.array([self.point_rows[point] for border in shown for point in border.points], dtype=np.intp)
         texts = self.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
         return [(border, texts[2 * i : 2 * i + 2]) for i, border in enumerate(shown)]
 
-    def told(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+    def described(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
         if not len(rows):
             return {"row": []}
         return {name: [shortened(v, LONGEST_TEXT) for v in values] for name, values in self.describe(rows).items()}

@@ -1,4 +1,4 @@
-"""What can go wrong, told in one line. Wrong use ends with 2, what could not be done with 1."""
+"""What can go wrong with files, each in one line for people."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class UseError(Exception):
+class UseError(ValueError):
     """Wrong use: the message says what to do instead."""
 
-    exit_code = 2
 
-
-class WorkError(Exception):
+class WorkError(RuntimeError):
     """What was asked is right, but could not be done."""
 
-    exit_code = 1
+
+class GapsError(UseError):
+    """Cells that are empty or not finite, by column."""
+
+    def __init__(self, gaps: dict[str, int]) -> None:
+        counts = named((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
+        super().__init__(f"some cells are empty or not finite, in {counts}: fill them in, or leave such columns out")
+        self.columns = list(gaps)
 
 
 def named(names: Iterable[object], most: int = 5) -> str:
@@ -56,3 +61,15 @@ def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option:
         raise UseError(f"{path} exists already: name another file with {option}, or replace it with --force")
     if not path.parent.is_dir():
         raise UseError(f"there is no folder {path.parent} for {path.name}: make it first")
+
+
+def unreadable_array(path: Path, error: Exception) -> WorkError:
+    if "Object arrays" in str(error) or "Python objects" in str(error):
+        return WorkError(
+            f"{path} holds Python objects, which are not loaded since they may run code: save plain arrays"
+        )
+    return damaged(path)
+
+
+def damaged(path: Path) -> WorkError:
+    return WorkError(f"{path} cannot be read: it is damaged, or not what its name says")

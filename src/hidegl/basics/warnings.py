@@ -1,0 +1,17 @@
+"""Warnings that point at the user's own line."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent.parent)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside of this package, however deep inside it the reason was found."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,36 @@
+"""The classes of labelled rows, as a table on the screen and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hidegl.cli.screen import Screen
+from hidegl.showing.tallies import Tally
+
+SHOWN_CLASSES = 20
+"""How many lines the table has at most."""
+
+
+def class_rows(tally: Tally) -> list[dict[str, Any]]:
+    columns = tally.classes.tolist(), tally.given.tolist(), tally.rows.tolist(), tally.confidence.tolist()
+    total = max(int(tally.rows.sum()), 1)
+    return [
+        {"label": name, "given": given, "rows": rows, "share": rows / total, "confidence": round(confidence, 4)}
+        for name, given, rows, confidence in zip(*columns, strict=True)
+    ]
+
+
+def show_classes(screen: Screen, tally: Tally) -> None:
+    rows = class_rows(tally)
+    for row in rows:
+        row["share"] = f"{row['share']:.1%}"
+        row["label"] = str(row["label"])
+    names = {"label": "label", "given": "given", "rows": "rows", "share": "share", "confidence": "confidence"}
+    if not tally.given.any():
+        del names["given"]
+    if len(rows) > SHOWN_CLASSES:
+        rows.sort(key=lambda row: -row["rows"])
+        title = f"The largest {SHOWN_CLASSES} of {len(rows)} classes"
+    else:
+        title = f"{len(rows)} classes"
+    screen.table(title, names, rows[:SHOWN_CLASSES])

@@ -1,0 +1,112 @@
+"""What commands write: every row with its label, small tables, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hidegl.cli.labels import known
+from hidegl.cli.work import Model, Task
+from hidegl.files.mistakes import check_new_file, writing
+from hidegl.files.tables import MemoryTable
+from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
+from hidegl.showing.tallies import Tally
+from hidegl.spreading.stream import LabelStream
+
+
+def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
+    """Where to write: the named file, or one beside the input, of its kind or, for a person to edit, CSV."""
+    if given is None:
+        stem = task_path.name.removesuffix(".gz")
+        ending = Path(stem).suffix.lower()
+        ending = ".csv" if to_edit or ending not in TABLES else ending
+        given = task_path.with_name(f"{Path(stem).stem}.{name}{ending}")
+    check_new_file(given, TABLES, force=force, option="-o")
+    return given
+
+
+def write_labelled(out: Path, task: Task, labels: LabelStream, *, with_given: bool = True) -> Tally:
+    """Every row of the input in its order, its columns but the vectors, and label, confidence and given."""
+    tally, start = Tally(labels.classes), 0
+    columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
+    with writing(out), table_writer(out) as write:
+        for block in labels:
+            tally.add(*block)
+            n = len(block.labels)
+            row = columns.next(n) if columns else {"row": np.arange(start, start + n)}
+            results = label_columns(block)
+            if not with_given:
+                del results["given"]
+            write({**row, **results})
+            start += n
+    return tally
+
+
+class InputColumns:
+    """The columns of the input, cut as the results come."""
+
+    def __init__(self, batches: Iterator[pa.Table]) -> None:
+        self._batches = batches
+        self._waiting: pa.Table | None = None
+
+    def next(self, n: int) -> dict[str, Any]:
+        some = [] if self._waiting is None else [self._waiting]
+        while sum(len(part) for part in some) < n:
+            some.append(next(self._batches))
+        whole = pa.concat_tables(some)
+        self._waiting = whole.slice(n)
+        return dict(zip(whole.column_names, whole.slice(0, n).columns, strict=True))
+
+
+def write_columns(out: Path, columns: dict[str, Any]) -> None:
+    """A small table, of lists or arrays."""
+    plain = {name: [as_python(value) for value in values] for name, values in columns.items()}
+    with writing(out):
+        write_table(out, plain)
+
+
+def as_python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def write_to_fill_in(out: Path, task: Task, rows: Any) -> None:
+    """The suggested rows with a blank label, and below them those that a label file named before."""
+    y = task.labels.y
+    before = np.empty(0, dtype=np.intp)
+    if y is not None and task.labels.column is None:
+        before = np.flatnonzero(known(y))
+    described = named_rows(task, np.concatenate([rows, before]))
+    label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
+    with writing(out):
+        write_table(out, {**described, "label": pa.array(label, pa.string())})
+
+
+def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float) -> None:
+    from hidegl.showing.report import write_report
+
+    with writing(path):
+        write_report(
+            path,
+            model,
+            title=task.path.name,
+            tally=tally,
+            describe=lambda rows: named_rows(task, rows),
+            seconds=seconds,
+            facts={"learned from": str(task.columns), "labels": task.labels.source},
+        )
+
+
+def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+    """What tells a person which rows these are: their numbers, the id and the text."""
+    described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
+    names = task.telling
+    if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
+        found = task.table.take(np.asarray(rows), names)
+        columns = {name: found.column(name).to_pylist() for name in names}
+        described |= {name: values for name, values in columns.items() if values != described["row"]}
+    return described

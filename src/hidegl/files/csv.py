@@ -1,0 +1,104 @@
+"""CSV and TSV files as tables: delimiter, decimal sign and header are guessed from the first lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from hidegl.basics.memory import available_memory, readable
+from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.tables import MemoryTable
+
+
+def read_csv(path: Path) -> MemoryTable:
+    size, available = path.stat().st_size, available_memory()
+    if size > available:
+        raise WorkError(
+            f"{path} has {readable(size)}, and {readable(available)} of memory are free: convert it to Parquet, which "
+            f"is read a part at a time"
+        )
+    with pa.input_stream(str(path), compression="detect") as stream:
+        start = stream.read(1 << 16)
+    layout = CsvLayout.of(path, start)
+    types: dict[str, pa.DataType] = {}
+    while True:  # a column may turn out to hold other things further down
+        try:
+            table = layout.read(path, types)
+            break
+        except pa.ArrowInvalid as error:
+            wrong = re.match(r"In CSV column #(\d+): .*conversion error to (\w+)", str(error).replace("\n", " "))
+            if wrong is None:
+                raise explained(path, error) from error
+            number, kind = int(wrong[1]), wrong[2]
+            name = layout.names[number] if number < len(layout.names) else str(number)
+            types[name] = pa.float64() if kind == "int64" and types.get(name) != pa.float64() else pa.string()
+    doubled = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if doubled:
+        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
+    return MemoryTable(table, layout.notes)
+
+
+@dataclass
+class CsvLayout:
+    """How a text file is laid out, guessed from its first lines."""
+
+    delimiter: str
+    decimal: str
+    names: list[str]
+    has_header: bool
+
+    @classmethod
+    def of(cls, path: Path, start: bytes) -> CsvLayout:
+        try:
+            text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise WorkError(
+                f"{path} is not UTF-8 text: convert it, for instance by `iconv -f latin1 -t utf8 {path.name} > new.csv`"
+            ) from error
+        if "\0" in text:
+            raise WorkError(f"{path} is not text, whatever its name says: it holds zero bytes")
+        lines = [line for line in text.splitlines() if line.strip()] or [""]
+        is_tsv = any(ending in (".tsv", ".tab") for ending in path.suffixes)
+        delimiter = "\t" if is_tsv else max(",;\t|", key=lines[0].count)
+        decimal = (
+            "," if delimiter == ";" and any(re.search(r"(^|;)-?\d+,\d+(;|$)", line) for line in lines[1:20]) else "."
+        )
+        cells = [cell.strip().strip('"') for cell in lines[0].split(delimiter)]
+        has_header = not all(is_number(cell) for cell in cells)
+        names = cells if has_header else [f"column_{number}" for number in range(len(cells))]
+        return cls(delimiter, decimal, names, has_header)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return () if self.has_header else ("no line of names: the columns are called column_0, column_1, …",)
+
+    def read(self, path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+        names = {} if self.has_header else {"column_names": self.names}
+        return pa.csv.read_csv(
+            path,
+            read_options=pa.csv.ReadOptions(**names),
+            parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(column_types=types, decimal_point=self.decimal),
+        )
+
+
+def explained(path: Path, error: Exception) -> WorkError | UseError:
+    text = str(error).replace("\n", " ")
+    ragged = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.{0,40}))?", text)
+    if ragged:
+        return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
+    if "invalid UTF8" in text:
+        return WorkError(f"{path} is not UTF-8 text: convert it first, for instance with iconv")
+    return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True

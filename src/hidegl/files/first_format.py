@@ -1,0 +1,61 @@
+"""Model files of version 0.1, which had format 1, as those of today."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State, prefixed, under
+
+PREPARATION = ("offset", "bounds", "scale", "basis")
+STRUCTURE = ("C", "tree", "objective", "mass", "columns", "weights")
+LABELLING = ("coef", "delta", "scales")
+
+
+def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+    """The state of a model as `Model` reads it now.
+
+    An average used to hold whole models, each of which took another offset from rows that were prepared already.
+    """
+    settings, codes = values["settings"], arrays["codes"]
+    rows = np.flatnonzero(codes != -1)
+    members = values.get("members", [{"values": values}])
+    new = {
+        "classes": arrays["classes"],
+        "labelled_rows": rows,
+        "labelled_codes": codes[rows],
+        **prefixed("preparation.", some(arrays, PREPARATION)),
+        **some(arrays, ("feature_names", "distributions")),
+    }
+    for number in range(len(members)):
+        own = under(f"{number}.", arrays) if "members" in values else dict(arrays)
+        if "members" in values:
+            own["C"] = own["C"] + own["offset"]
+        new |= prefixed(f"structure.{number}.", some(own, STRUCTURE))
+        new |= prefixed(f"labelling.{number}." if "members" in values else "labelling.", some(own, LABELLING))
+    labelling = {}
+    if "members" in values and len(rows):
+        names = ("temperature", "linear_weight", "shares_are")
+        labelling = {name: settings[name] for name in names}
+        new |= prefixed("labelling.", some(arrays, ("scales", "head_coef", "head_intercept")))
+        new["labelling.expected_shares"] = np.array(settings["class_shares"])
+    plain = {
+        "n_rows": len(codes),
+        "preparation": {"preprocess": settings["preprocess"], "dtype": settings["dtype"]},
+        "structures": [of_member(member["values"]) for member in members],
+        "labelling": labelling,
+        "effort": settings.get("effort"),
+    }
+    return plain, new
+
+
+def of_member(values: dict[str, Any]) -> dict[str, Any]:
+    settings = values["settings"]
+    own = {name: settings[name] for name in ("sigma", "n_nearest", "learning_rows")}
+    return {**own, "n_iter": values["n_iter"], "converged": values["converged"]}
+
+
+def some(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    return {name: arrays[name] for name in names if name in arrays}

@@ -1,0 +1,110 @@
+"""Rows with named columns: in memory, or in Parquet files that are read when they are asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hidegl.files.mistakes import UseError, named
+
+BATCH_ROWS = 65_536
+
+
+class Table(ABC):
+    """n rows with named columns."""
+
+    n_rows: int
+    schema: pa.Schema
+    on_disk = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @abstractmethod
+    def column(self, name: str) -> pa.ChunkedArray: ...
+
+    @abstractmethod
+    def batches(self, names: list[str]) -> Iterator[pa.Table]:
+        """These columns of all rows, a part at a time."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
+        """These columns of a few rows."""
+
+
+@dataclass
+class MemoryTable(Table):
+    """Columns in memory; of an array file, its matrix beside them."""
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+    matrix: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.schema = self.table.schema
+        self.n_rows = self.table.num_rows if self.matrix is None else len(self.matrix)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return self.table.column(name)
+
+    def batches(self, names: list[str]) -> Iterator[pa.Table]:
+        for start in range(0, self.n_rows, BATCH_ROWS):
+            yield self.table.select(names).slice(start, BATCH_ROWS)
+
+    def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
+        return self.table.select(names).take(pa.array(rows))
+
+
+@dataclass
+class ParquetTable(Table):
+    """Parquet files, in the order of their names, read when they are asked."""
+
+    files: list[Path]
+    _starts: NDArray[np.intp] = field(init=False)
+
+    on_disk = True
+
+    def __post_init__(self) -> None:
+        self.schema = pq.read_schema(self.files[0])
+        for file in self.files[1:]:
+            missing = [name for name in self.schema.names if name not in pq.read_schema(file).names]
+            if missing:
+                raise UseError(f"{file} has no column {named(missing)}, which {self.files[0].name} has")
+        sizes = [pq.read_metadata(file).num_rows for file in self.files]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+        self.n_rows = int(self._starts[-1])
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.concat_tables([pq.read_table(file, columns=[name]) for file in self.files]).column(0)
+
+    def batches(self, names: list[str]) -> Iterator[pa.Table]:
+        for path in self.files:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=names):
+                    yield pa.table({name: batch.column(name) for name in names})
+
+    def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
+        parts, order = [], []
+        in_file = np.searchsorted(self._starts, rows, side="right") - 1
+        for number in np.unique(in_file):
+            with pq.ParquetFile(self.files[number]) as file:
+                start = int(self._starts[number])
+                for group in range(file.num_row_groups):
+                    stop = start + file.metadata.row_group(group).num_rows
+                    here = np.flatnonzero((rows >= start) & (rows < stop))
+                    if len(here):
+                        parts.append(file.read_row_group(group, columns=names).take(pa.array(rows[here] - start)))
+                        order.append(here)
+                    start = stop
+        whole = pa.concat_tables(parts).select(names)
+        return whole.take(pa.array(np.argsort(np.concatenate(order))))

@@ -1,0 +1,159 @@
+"""What a fitted model is, and the one way to read it, the same for both estimators.
+
+A fitted model is three frozen things: how rows are prepared, the structures that were learned from them, and what the
+labels made of the structures. `relabel` replaces the last one, whole or not at all. Everything else follows from them,
+and reports, plots, the command line and the paper's code read it here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.ensemble.mixture import Mixture
+from hidegl.files.reading import rows_from
+from hidegl.rows.base import Rows
+from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader
+from hidegl.spreading.labels import UNLABELLED, Labels
+from hidegl.spreading.rule import best_classes
+from hidegl.spreading.stream import LabelStream
+from hidegl.structure.preparation import Preparation, prepare
+from hidegl.structure.structure import Structure
+
+
+class FittedModel(ABC):
+    """What was learned from rows and labels. Subclasses say which probabilities follow from it."""
+
+    device: Any
+
+    _preparation: Preparation
+    _spreaders: tuple[Spreader, ...]
+    """The structures, each with its rule."""
+
+    _labelling: Labelling | Mixture
+    _computed: dict[str, Any]
+    """What took a pass over all rows, kept until the labels change."""
+
+    @abstractmethod
+    def _distributions(self, rows: Rows | None = None) -> Rows:
+        """The class probabilities of prepared rows, lazily; None: of the rows of the fit, given labels left aside."""
+
+    @abstractmethod
+    def _leave_one_out(self) -> Matrix:
+        """The probabilities of each labelled row from the other labels (l, c)."""
+
+    @abstractmethod
+    def _open_mass(self, structure: Structure) -> Vector:
+        """Zᵀu (k,), where u says how open each row's label is."""
+
+    @abstractmethod
+    def _at_points(self, structure: Structure) -> Matrix:
+        """The class probabilities at the points (k, c)."""
+
+    # Reading
+
+    @property
+    def structures_(self) -> tuple[Structure, ...]:
+        self._require_fit("structures_")
+        return tuple(spreader.structure for spreader in self._spreaders)
+
+    @property
+    def given_labels_(self) -> Labels:
+        self._require_fit("given_labels_")
+        return self._labelling.labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        self._require_fit("classes_")
+        return self._labelling.labels.classes
+
+    @property
+    def n_rows_(self) -> int:
+        self._require_fit("n_rows_")
+        return self._labelling.labels.n_rows
+
+    @property
+    def transduction_(self) -> NDArray[Any]:
+        codes = self._once("transduction", self._transduce)
+        return self.classes_[codes]
+
+    @property
+    def label_distributions_(self) -> Matrix:
+        return self._once("distributions", self._distribute)
+
+    def distributions_of(self, rows: ArrayLike) -> Matrix:
+        """The class probabilities of some rows of the fit, by their numbers; given labels are kept."""
+        self._require_labels("predict")
+        rows = np.asarray(rows, dtype=np.intp)
+        P = np.array(self._distributions().take(rows))
+        codes = self.given_labels_.codes[rows]
+        P[codes >= 0] = np.eye(len(self.classes_))[codes[codes >= 0]]
+        return P
+
+    def stream_labels(self, X: Any = None) -> LabelStream:
+        """The labels of the rows of X, or of the fit, a block at a time: label, confidence, and whether it is given."""
+        self._require_labels("predict")
+        labels = self.given_labels_
+        if X is None:
+            return LabelStream(self._distributions().blocks(), labels.codes, labels.classes)
+        P = self._distributions(self._prepared(X))
+        return LabelStream(P.blocks(), np.full(P.n_rows, UNLABELLED), labels.classes)
+
+    def labelled_points(self) -> LabelledPoints:
+        """The high-dense points with their classes; of several structures, those of the one with the fewest."""
+        check_is_fitted(self)
+        structure = self._smallest.structure
+        return LabelledPoints(structure, self._at_points(structure) if self.given_labels_.any else None)
+
+    # Inside
+
+    def _take_over(self, labelling: Labelling | Mixture, spreaders: tuple[Spreader, ...]) -> Self:
+        """Replace what labels made of the structures, at the end of the work: all of it, or nothing."""
+        self._labelling, self._spreaders, self._computed = labelling, spreaders, {}
+        return self
+
+    @property
+    def _smallest(self) -> Spreader:
+        return min(self._spreaders, key=lambda spreader: spreader.structure.n_points)
+
+    def _prepared(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return rows_from(self, X, reset=False, device=self.device).map(prepare, self._preparation)
+
+    def _transduce(self) -> NDArray[Any]:
+        codes = self._distributions().map(best_classes).collect()
+        codes[self.given_labels_.rows] = self.given_labels_.given
+        return codes
+
+    def _distribute(self) -> Matrix:
+        P = self._distributions().collect()
+        P[self.given_labels_.rows] = self.given_labels_.one_hot
+        return P
+
+    def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """What takes a pass over all rows is computed when it is asked for, and kept until the labels change."""
+        if not (self.__sklearn_is_fitted__() and self.given_labels_.any):
+            raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
+        if name not in self._computed:
+            self._computed[name] = compute()
+        return self._computed[name]
+
+    def _require_labels(self, what: str) -> None:
+        check_is_fitted(self)
+        if not self.given_labels_.any:
+            raise NotFittedError(f"no label was given to fit, so there is nothing to {what}: give some to relabel(y)")
+
+    def _require_fit(self, name: str) -> None:
+        """An AttributeError, so that `hasattr` says what a fit would change."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_labelling")

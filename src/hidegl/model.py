@@ -1,0 +1,163 @@
+"""What users do with a fitted model, the same for both estimators: predict, write, ask, save."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.linalg import Matrix
+from hidegl.files.models import SavedModel
+from hidegl.files.writing import write_labels
+from hidegl.fitted import FittedModel
+from hidegl.questions.audits import JudgedLabel, judged_labels
+from hidegl.questions.suggestions import suggested_rows
+from hidegl.showing.notebooks import ShownInNotebooks, label_facts
+from hidegl.spreading.labels import Labels, share_right
+from hidegl.spreading.rule import best_classes, named
+from hidegl.structure.preparation import Preparation
+from hidegl.structure.structure import Structure
+
+
+class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """An estimator of this package. Subclasses learn: `fit` and `relabel`."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self: ...
+
+    @abstractmethod
+    def relabel(self, y: ArrayLike | None) -> Self: ...
+
+    @abstractmethod
+    def summary(self) -> str:
+        """What was chosen, and why, in a few sentences."""
+
+    # Labels for rows
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X, which may be new: an array, or a tensor or lazy Dask array if X is one."""
+        P = self._new_distributions(X)
+        return P.map(best_classes).map(named, self.classes_).answer()
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class for each row of X, which may be new."""
+        return self._new_distributions(X).answer()
+
+    def _new_distributions(self, X: Any) -> Any:
+        rows = self._prepared(X)
+        self._require_labels("predict")
+        return self._distributions(rows)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows with the right label, among those that have a label in y."""
+        return share_right(self.predict(X), y, sample_weight)
+
+    def transform(self, X: Any) -> sp.csr_array:
+        """The assignments of the rows of X to the points (of all structures, side by side), sparse; rows sum to 1."""
+        rows = self._prepared(X)
+        parts = [structure.assign(rows).collect().to_csr() for structure in self.structures_]
+        return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts) / len(parts))
+
+    def write_labels(self, path: str | os.PathLike[str], X: Any = None) -> None:
+        """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
+
+        Parameters
+        ----------
+        path : str or path
+            Its ending says what is written: .csv, .tsv, .parquet, or .npy (a structured array).
+        X : array, data frame or rows on disk, default=None
+            None: the rows of the fit.
+        """
+        write_labels(path, self.stream_labels(X))
+
+    # Questions
+
+    def suggest(self, n: int = 20) -> NDArray[np.intp]:
+        """The rows of the fit to label next, the most helpful first; before there is any label, and after.
+
+        They lie where many rows are, far from those labelled and from one another, and more so where labels are
+        unsure. Rows with a label are never among them. A k×k inverse and one pass over the assignments; of several
+        structures, the one with the fewest points decides.
+        """
+        check_is_fitted(self)
+        spreader, labels = self._smallest, self.given_labels_
+        rule = spreader.lgc_rule
+        weights = self._open_mass(spreader.structure) if labels.any else spreader.structure.mass
+        return suggested_rows(rule, labels, weights, n)
+
+    def audit(self) -> list[JudgedLabel]:
+        """What the other labels say of each given label, the most suspicious first: (row, given, proposed, suspicion).
+
+        Each label is hidden in turn, in closed form, without another fit. The suspicion is the probability of all
+        other classes; from 0.95 on a label is `doubtful`. The only label of a class cannot be judged: it gets 0.
+        """
+        self._require_labels("audit")
+        return judged_labels(self.given_labels_, self._leave_one_out())
+
+    # Files
+
+    def __hidegl_state__(self) -> State:
+        labels = self.given_labels_
+        structures = [structure.state_with_rows() for structure in self.structures_]
+        values, own = self._labelling.state()
+        arrays = {
+            "classes": labels.classes,
+            "labelled_rows": labels.rows,
+            "labelled_codes": labels.given,
+            **prefixed("preparation.", self._preparation.arrays),
+            **prefixed("labelling.", own),
+        }
+        for number, (_, of_structure) in enumerate(structures):
+            arrays |= prefixed(f"structure.{number}.", of_structure)
+        if hasattr(self, "feature_names_in_"):
+            arrays["feature_names"] = self.feature_names_in_.astype(str)
+        plain = {
+            "n_rows": labels.n_rows,
+            "preparation": {"preprocess": self._preparation.preprocess, "dtype": self._preparation.dtype},
+            "structures": [values for values, _ in structures],
+            "labelling": values,
+        }
+        return plain, arrays
+
+    def __set_hidegl_state__(self, state: State) -> None:
+        values, arrays = state
+        self._preparation = Preparation.of(**values["preparation"], arrays=under("preparation.", arrays))
+        self.n_features_in_ = len(self._preparation.offset)
+        if "feature_names" in arrays:
+            self.feature_names_in_ = arrays["feature_names"].astype(object)
+        structures = [
+            Structure.restored(own, under(f"structure.{number}.", arrays))
+            for number, own in enumerate(values["structures"])
+        ]
+        n_rows = {structure.Z.n_rows for structure in structures if structure.is_kept} or {values["n_rows"]}
+        labels = Labels(arrays["classes"], arrays["labelled_rows"], arrays["labelled_codes"], values["n_rows"])
+        self._restore(labels.checked(*n_rows), structures, values["labelling"], under("labelling.", arrays))
+
+    @abstractmethod
+    def _restore(
+        self, labels: Labels, structures: list[Structure], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> None:
+        """Take over a labelling that was saved."""
+
+    # scikit-learn and notebooks
+
+    def _facts(self) -> dict[str, str]:
+        labels = self.given_labels_
+        facts = label_facts(labels.n_rows, len(labels.rows), labels.classes)
+        facts["points"] = ", ".join(f"{structure.n_points:,}" for structure in self.structures_)
+        used = self.structures_[0].C.shape[1]
+        return {**facts, "dimensions": f"{used:,} of {self.n_features_in_:,} columns"}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags

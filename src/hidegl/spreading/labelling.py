@@ -1,0 +1,110 @@
+"""From labels to what they made of a structure: Algorithm 1, lines 9–10."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.rows.base import Rows
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.rule import LabelledRows, Rule, label_distributions
+from hidegl.spreading.rules import Spreading
+from hidegl.spreading.shares import column_scales, distributions
+from hidegl.structure.structure import Structure
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What labels made of one structure. A row z has the scores zA / zδ, with columns scaled to the class shares."""
+
+    labels: Labels
+    A: Matrix
+    delta: Vector
+    scales: Vector
+
+    @classmethod
+    def without_labels(cls, labels: Labels) -> Labelling:
+        return cls(labels, np.empty((0, 0)), np.empty(0), np.empty(0))
+
+    @property
+    def scoring(self) -> tuple[Matrix, Vector, Vector]:
+        """What `label_distributions` scores a block of assignments with."""
+        return self.A, self.delta, self.scales
+
+    def distributions(self, Z: Rows) -> Rows:
+        """The class probabilities of assigned rows, lazily."""
+        return Z.map(label_distributions, *self.scoring)
+
+    @property
+    def at_points(self) -> Matrix:
+        """The class probabilities at the points themselves (k, c)."""
+        return distributions(self.A / self.delta[:, None], self.scales)
+
+    def state(self) -> State:
+        return {}, ({"coef": self.A, "delta": self.delta, "scales": self.scales} if self.labels.any else {})
+
+    @classmethod
+    def restored(cls, labels: Labels, n_points: int, arrays: Mapping[str, NDArray[Any]]) -> Labelling:
+        if not labels.any:
+            return cls.without_labels(labels)
+        A = arrays["coef"].reshape(n_points, len(labels.classes))
+        return cls(labels, A, arrays["delta"].reshape(n_points), arrays["scales"].reshape(len(labels.classes)))
+
+
+class Spreader:
+    """A structure with the rule by which labels spread over it. The rule knows no label, and is built when needed."""
+
+    def __init__(self, structure: Structure, spreading: Spreading | None = None) -> None:
+        self.structure = structure
+        self.spreading = spreading or Spreading()
+
+    @cached_property
+    def rule(self) -> Rule:
+        """Built once; B, which is as large as a factor of the rule and needed for nothing else, is then let go."""
+        rule = self.spreading.rule_over(self.structure)
+        self.structure = self.structure.without_gram()
+        return rule
+
+    @cached_property
+    def lgc_rule(self) -> LGCRule:
+        """The rule itself, or the LGC rule on the same graph, which alone has leave-one-out and a covariance."""
+        rule = self.rule
+        if isinstance(rule, LGCRule):
+            return rule
+        return LGCRule.on(self.spreading.graph_over(self.structure), self.spreading.lambda2)
+
+    def label(self, labels: Labels, shares: Vector | None) -> Labelling:
+        """What the labels make of the structure, with classes scaled to the shares, if they are given."""
+        if not labels.any:
+            return Labelling.without_labels(labels)
+        A = self.rule.infer(self._labelled_rows(labels, shares))
+        return self._labelling(labels, A, self.rule, shares)
+
+    def label_and_leave_one_out(self, labels: Labels, shares: Vector | None) -> tuple[Labelling, Matrix]:
+        """The same by the LGC rule; and the probabilities of each labelled row from the other labels (l, c)."""
+        A, F = self.lgc_rule.infer_and_leave_one_out(self._labelled_rows(labels, shares))
+        labelling = self._labelling(labels, A, self.lgc_rule, shares)
+        return labelling, distributions(F, labelling.scales)
+
+    def _labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
+        return LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot, shares)
+
+    @staticmethod
+    def _labelling(labels: Labels, A: Matrix, rule: Rule, shares: Vector | None) -> Labelling:
+        return Labelling(labels, A, rule.delta, column_scales(rule.totals @ A, shares))
+
+
+@dataclass(frozen=True)
+class LabelledPoints:
+    """The points of a structure, and the class probabilities at them (k, c), if there are labels."""
+
+    structure: Structure
+    P: Matrix | None

@@ -1,0 +1,130 @@
+"""§3.4: the LGC-based rule.
+
+    F_u = D⁻¹ Z_u A,   A = 2 (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ Z_lᵀ Y_l,   D = 2 diag(W1) + λ2 I
+
+This is the paper's system (2 L₃ + λ2 I) F_u = −2 L₂ᵀ Y_l (eq. two-stage-Ft) solved by Woodbury's identity: one pass
+over Z and one k×k factorisation, where the paper runs conjugate gradients on n×c numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from hidegl.basics.linalg import Cholesky, Matrix, Vector, conjugate_gradients
+from hidegl.rows.arrays import on_host
+from hidegl.rows.assignments import Assignments, Gram
+from hidegl.rows.base import Rows
+from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.rule import LabelledRows
+
+
+@dataclass(frozen=True)
+class DegreeRule:
+    """A rule with D = w diag(W1) + λ2 I: δ, Zᵀ D⁻¹ 1, and two factorised k×k matrices, M⁻¹ and S = M⁻¹ − w Zᵀ D⁻¹ Z."""
+
+    Z: Rows
+    M: Cholesky
+    delta: Vector
+    totals: Vector
+    system: Cholesky
+
+    degree_weight: ClassVar[float]
+
+    @classmethod
+    def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
+        """One pass over Z, which sends k×k. S is of all rows, labelled or not, so that it serves all labels."""
+        delta = cls.degree_weight * graph.point_degrees + lambda2
+        S, totals = on_host(graph.Z.sum(degree_sums, delta))
+        S *= -cls.degree_weight
+        S += graph.M_inv
+        return cls(graph.Z, graph.M, delta, totals, Cholesky.of(S, overwrite=True))
+
+
+def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
+    """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
+    weights = 1 / Z.product(delta)
+    return Z.gram(weights), Z.mass(weights)
+
+
+@dataclass(frozen=True)
+class LGCRule(DegreeRule):
+    """The LGC-based approach, by the k×k direct solve."""
+
+    degree_weight = 2
+
+    def infer(self, labelled: LabelledRows) -> Matrix:
+        """The labelled rows are taken out of S by Woodbury's identity: O(k²l), and no second factorisation.
+
+        If they are more than the points, the system without them is factorised instead.
+        """
+        return self.infer_and_leave_one_out(labelled, leave_out=False)[0]
+
+    def leave_one_out(self, labelled: LabelledRows) -> Matrix:
+        """F of each labelled row from the other labels (l, c), its own hidden."""
+        return self.infer_and_leave_one_out(labelled)[1]
+
+    def infer_and_leave_one_out(self, labelled: LabelledRows, *, leave_out: bool = True) -> tuple[Matrix, Matrix]:
+        """A, and F of each labelled row from the other labels: in closed form, and without l×l for many labels.
+
+        Hiding label i takes 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula
+        zA becomes (zA − 2hy) / (1 − 2h/d), with h = z (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ zᵀ.
+        """
+        weights = labelled.Z.product(self.delta)
+        hidden = np.empty((0, labelled.Y.shape[1]))
+        if len(labelled.rows) > len(self.delta):
+            gram_l, _ = degree_sums(labelled.Z, self.delta)
+            system = Cholesky.of(self.system.matrix + 2 * gram_l.matrix(), overwrite=True)
+            A = 2 * system.solve(labelled.ZtY)
+            if leave_out:
+                parts = (labelled.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
+                h = np.concatenate([np.einsum("lk,kl->l", Z, system.solve(Z.T)) for Z in parts])
+                hidden = (labelled.Z.product(A) - 2 * h[:, None] * labelled.Y) / (weights - 2 * h)[:, None]
+            return A, hidden
+        influence = self._influence(labelled)
+        K = labelled.Z.product(influence) + np.diag(weights / 2)  # Z_l S⁻¹ Z_lᵀ + D_l / 2 (l, l)
+        among_labelled = Cholesky.of((K + K.T) / 2, overwrite=True)
+        target = weights[:, None] * labelled.Y
+        V = among_labelled.solve(target)
+        if leave_out:
+            K_inv = among_labelled.solve(np.eye(len(K)))
+            hidden = (target - V / np.diag(K_inv)[:, None]) / weights[:, None]
+        return influence @ V, hidden
+
+    def _influence(self, labelled: LabelledRows) -> Matrix:
+        """S⁻¹ Z_lᵀ (k, l)."""
+        return self.system.solve(labelled.Z.dense.T)
+
+
+@dataclass(frozen=True)
+class LGCRuleForManyLabellings(LGCRule):
+    """The same with S⁻¹ at hand: a row of Z has few entries, so S⁻¹ Z_lᵀ takes O(kl) instead of O(k²l).
+
+    It pays when many sets of labels are tried on one graph, as when parameters are tuned.
+    """
+
+    @cached_property
+    def _inverse(self) -> Matrix:
+        return self.system.solve(np.eye(len(self.delta)))
+
+    def _influence(self, labelled: LabelledRows) -> Matrix:
+        return labelled.Z.product(self._inverse).T
+
+
+@dataclass(frozen=True)
+class LGCRuleByCG(LGCRule):
+    """The LGC-based approach, by the paper's solver. It keeps Z and F, n×c numbers, on this host."""
+
+    def infer(self, labelled: LabelledRows) -> Matrix:
+        Z: sp.csr_array = self.Z.collect().to_csr().astype(np.float64)
+        Z_u, solve_M = Z[np.setdiff1d(np.arange(Z.shape[0]), labelled.rows)], self.M.solve
+        D = (Z_u @ self.delta)[:, None]
+        F_u = conjugate_gradients(
+            lambda F: D * F - 2 * (Z_u @ solve_M(Z_u.T @ F)),  # (2 L₃ + λ2 I) F
+            2 * (Z_u @ solve_M(labelled.ZtY)),  # −2 L₂ᵀ Y_l
+        )
+        return 2 * solve_M(Z_u.T @ F_u + labelled.ZtY)

@@ -1,0 +1,67 @@
+"""§3.4: what the rules share. Labels become a k×c matrix A, and a row z of Z, new or old, is scored by zA / zδ.
+
+Since the rows of Z sum to one, D is diag(Zδ), with δ = 2 M Ξ 1 + λ2 for the LGC rule and δ = 1 for the AGR rule. All
+that needs a pass over the rows is free of labels and done once, so other labels on the same graph cost a k×k solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.rows.arrays import namespace, on_host
+from hidegl.rows.assignments import Assignments
+from hidegl.spreading.shares import distributions
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The l labelled rows: which they are, their rows of Z, their classes one-hot, and the class shares to aim at."""
+
+    rows: NDArray[np.intp]
+    Z: Assignments
+    Y: Matrix
+    shares: Vector | None = None
+
+    @property
+    def ZtY(self) -> Matrix:
+        return self.Z.transposed_product(self.Y)
+
+
+class Rule(Protocol):
+    """How labels become A (k, c)."""
+
+    @property
+    def delta(self) -> Vector:
+        """δ (k,): a row z is scored by zA / zδ."""
+
+    @property
+    def totals(self) -> Vector:
+        """Zᵀ D⁻¹ 1 (k,): the columns of F, summed over all rows, are this times A."""
+
+    def infer(self, labelled: LabelledRows) -> Matrix:
+        """A (k, c)."""
+
+
+def scores(Z: Assignments, A: Matrix, delta: Vector) -> Matrix:
+    """F for a block of rows: D⁻¹ Z A."""
+    return Z.product(A) / Z.product(delta)[:, None]
+
+
+def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> Matrix:
+    """The class probabilities of a block of rows: F with its columns scaled to the class shares."""
+    return distributions(scores(Z, A, delta), scales)
+
+
+def best_classes(P: Matrix) -> NDArray[np.intp]:
+    """The number of the most probable class of each row of a block."""
+    return namespace(P).argmax(P, axis=1)
+
+
+def named(codes: Any, classes: NDArray[Any]) -> Any:
+    """The labels of a block of rows from the numbers of their classes. Names that are text are kept on this host."""
+    return classes[on_host(codes)] if isinstance(classes, np.ndarray) else classes[codes]

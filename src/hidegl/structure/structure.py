@@ -1,0 +1,197 @@
+"""What Algorithm 1 learns from rows, lines 1–7: points, their tree, and the assignments of rows to points.
+
+A `Structure` is frozen and knows no label and no estimator. Everything that labels need of the rows is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from hidegl.basics.archives import State
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.progress import Progress
+from hidegl.basics.warnings import warn_user
+from hidegl.rows.arrays import on_host
+from hidegl.rows.assignments import Assignments, Gram
+from hidegl.rows.base import Rows
+from hidegl.rows.local import LocalRows
+from hidegl.structure.checkpoint import Checkpoint
+from hidegl.structure.points import HighDensePoints, assignments
+from hidegl.structure.stages import LearningPlan, learn_in_stages
+from hidegl.structure.tree import adjacency, edges
+
+
+@dataclass(frozen=True)
+class Record:
+    """How the learning went."""
+
+    objective: Vector
+    """At each iteration of the last stage."""
+
+    n_iter: int
+    converged: bool
+    learning_rows: int
+    """How many rows the last stage read."""
+
+
+@dataclass(frozen=True)
+class PointSums:
+    """Sums over Z: the mass Zᵀ1 (k,), and B = ZᵀZ (k, k) as long as it is needed."""
+
+    mass: Vector
+    B: Matrix | None = field(default=None, repr=False)
+
+    @classmethod
+    def over(cls, Z: Rows) -> PointSums:
+        """One pass, which sends k×k."""
+        B, mass = on_host(Z.sum(gram_sums))
+        return cls(mass, B)
+
+
+def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:
+    """B = ZᵀZ and the mass Zᵀ1 of a block."""
+    return Z.gram(), Z.mass()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """k high-dense points C in the columns of prepared rows, their tree, and the assignments Z of the rows."""
+
+    C: Matrix
+    tree: sp.csr_array
+    sigma: float
+    n_nearest: int
+    record: Record
+    assigned_rows: Rows | None = field(default=None, repr=False)
+    sums: PointSums | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, points: HighDensePoints, sigma: float, plan: LearningPlan, n_rows: int) -> Structure:
+        """Learned points; the rows are yet to be assigned to them."""
+        record = Record(points.objective, points.n_iter, points.converged, plan.stages(n_rows)[-1].n_rows)
+        n_nearest = min(plan.assigned_points, len(points.C))
+        return cls(points.C, points.G, sigma * plan.widening, n_nearest, record)
+
+    def assign(self, rows: Rows) -> Rows:
+        """The E-step: Z for prepared rows."""
+        return rows.map(assignments, self.C, self.sigma, self.n_nearest)
+
+    def assigned(self, rows: Rows) -> Structure:
+        """The same structure with the assignments of its rows, and their sums."""
+        Z = self.assign(rows).persist()
+        return replace(self, assigned_rows=Z, sums=PointSums.over(Z))
+
+    def without_gram(self) -> Structure:
+        """The same without B, which is as large as a factor that is made from it; `point_sums` takes it again."""
+        return self if self.sums is None else replace(self, sums=PointSums(self.sums.mass))
+
+    def point_sums(self) -> tuple[Matrix, Vector]:
+        """B and the mass, those at hand or from one pass over Z."""
+        if self.sums is None or self.sums.B is None:
+            taken = PointSums.over(self.Z)
+            assert taken.B is not None
+            return taken.B, taken.mass
+        return self.sums.B, self.sums.mass
+
+    @property
+    def n_points(self) -> int:
+        return len(self.C)
+
+    @property
+    def mass(self) -> Vector:
+        """How many rows each point has, Zᵀ1."""
+        return self.point_sums()[1] if self.sums is None else self.sums.mass
+
+    @property
+    def Z(self) -> Rows:
+        """The assignments, unless this structure was loaded and they were too large to be saved."""
+        if self.assigned_rows is None:
+            raise NotFittedError("the rows of the fit were too many to be saved with the model: call predict on them")
+        return self.assigned_rows
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the assignments are computed already, so that a pass over them is cheap."""
+        return self.assigned_rows is not None and self.assigned_rows.is_kept
+
+    @property
+    def edge_lengths(self) -> Vector:
+        """Of the tree, between prepared points."""
+        heads, tails = edges(self.tree)
+        return np.linalg.norm(self.C[heads] - self.C[tails], axis=1)
+
+    def points_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The point that each of these rows belongs to most."""
+        Z = self.Z.take(rows)
+        return Z.columns[np.arange(len(Z.columns)), Z.weights.argmax(axis=1)].astype(np.intp)
+
+    # Files
+
+    def state(self) -> State:
+        values = {
+            "sigma": self.sigma,
+            "n_nearest": self.n_nearest,
+            "n_iter": self.record.n_iter,
+            "converged": self.record.converged,
+            "learning_rows": self.record.learning_rows,
+        }
+        arrays = {"C": self.C, "tree": np.array(edges(self.tree)), "objective": self.record.objective}
+        if self.sums is not None:
+            arrays["mass"] = self.sums.mass
+        return values, arrays
+
+    def state_with_rows(self) -> State:
+        """With the assignments, if they are kept."""
+        values, arrays = self.state()
+        if self.is_kept:
+            Z = self.Z.collect()
+            arrays |= {"columns": Z.columns, "weights": Z.weights}
+        return values, arrays
+
+    @classmethod
+    def restored(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Structure:
+        C = arrays["C"]
+        record = Record(arrays["objective"], values["n_iter"], values["converged"], values["learning_rows"])
+        Z = None
+        if "columns" in arrays:
+            Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(C)).checked())
+        sums = PointSums(arrays["mass"]) if "mass" in arrays else None
+        tree = adjacency(arrays["tree"][0], arrays["tree"][1], len(C))
+        return cls(C, tree, values["sigma"], values["n_nearest"], record, Z, sums)
+
+
+def learn_structures(
+    rows: Rows, plans: Sequence[LearningPlan], seeds: Sequence[int], checkpoint: Checkpoint, progress: Progress
+) -> Iterator[Structure]:
+    """A structure of the prepared rows for each plan and seed; those that a checkpoint holds are not learned again."""
+    for number, (plan, seed) in enumerate(zip(plans, seeds, strict=True)):
+        progress.model(number + 1, len(plans))
+        state = checkpoint.finished(number)
+        if state is None:
+            structure = learn_structure(rows, plan, seed, checkpoint, progress)
+            checkpoint.finish(structure.state())
+        else:
+            structure = Structure.restored(*state)
+        progress.passing("assigning", rows.n_rows)
+        yield structure.assigned(rows)
+
+
+def learn_structure(rows: Rows, plan: LearningPlan, seed: int, checkpoint: Checkpoint, progress: Progress) -> Structure:
+    """Algorithm 1, lines 1–7, on prepared rows."""
+    points, sigma = learn_in_stages(
+        rows, plan, seed=seed, resumed=checkpoint.step(), progress=progress, keep=checkpoint.keep
+    )
+    if not points.converged and plan.max_iter > 0:
+        warn_user(
+            f"the points did not settle within max_iter={plan.max_iter} iterations: the last one gained "
+            f"{points.change:.1e}, more than tol={plan.tol:.1e}; raise max_iter or tol",
+            ConvergenceWarning,
+        )
+    return Structure.of(points, sigma, plan, rows.n_rows)

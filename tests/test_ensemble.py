@@ -1,0 +1,246 @@
+"""The stages of an ensemble: class shares, evidence, refinement, linear classifier, calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from hidegl import AutoHiDeGL, load
+from hidegl.datasets import draw_labels, hide_labels
+from hidegl.ensemble.calibration import Calibration, expected_calibration_error, sharpened, temperature_for
+from hidegl.ensemble.diffusion import Diffusion, diffused
+from hidegl.ensemble.evidence import Evidence
+from hidegl.ensemble.heads import fit_head, head_weight, self_trained
+from hidegl.ensemble.mixture import LinearHead, head_distributions, pooled
+from hidegl.ensemble.refinement import KEPT, CheapestCut
+from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
+from hidegl.ensemble.stages import Ensemble
+from hidegl.ensemble.together import label_together
+from hidegl.rows.local import LocalRows
+from hidegl.spreading.labelling import Spreader
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.shares import scales_towards, shrunk_shares
+from hidegl.structure.preparation import learn_preparation
+from problems import blobs, problems
+from test_inference import as_assignments, implicit
+
+FEW = "ignore:one label only for the class"
+
+
+def quick(**options):
+    return AutoHiDeGL(effort="quick", random_state=0, **options)
+
+
+def labels_of(p):
+    codes = np.full(len(p.Z), -1)
+    codes[p.labelled] = p.Y_l.argmax(axis=1)
+    return Labels.of(np.arange(p.Y_l.shape[1]), codes)
+
+
+@given(problems(), st.integers(1, 3))
+def test_refinement_is_the_dense_scheme(p, steps):
+    """Two models: with the tree and without it."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
+    rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, 0.0)]
+    diffusions = [Diffusion(as_assignments(p.Z), rule) for rule in rules]
+    refined, coefficients = diffused(P, diffusions, labels_of(p), steps)
+    state = P
+    for _ in range(steps):
+        U = state**2 / (state**2).sum(axis=1, keepdims=True)
+        U[p.labelled] = p.Y_l
+        state = 0
+        for eta in (p.eta, 0.0):
+            W = reference.accurate_graph(p.Z, p.G, p.alpha, eta)
+            F = 2 * W @ U / (2 * W.sum(axis=1) + p.lambda2)[:, None]
+            state = state + F / F.sum(axis=1, keepdims=True) / 2
+    np.testing.assert_allclose(refined, state, rtol=1e-4, atol=1e-5)  # probabilities below 1e-6 count as 1e-6
+    for rule, A in zip(rules, coefficients, strict=True):
+        assert A.shape == (len(rule.delta), p.Y_l.shape[1])
+
+
+@given(problems(), st.integers(0, 9))
+def test_the_normalised_cut_is_that_of_the_dense_graph(p, seed):
+    n_classes = 3
+    codes = np.random.default_rng(seed).integers(0, n_classes, len(p.Z))
+    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    degrees = W.sum(axis=1) + p.lambda2 / 2
+    expected = 0.0
+    for c in range(n_classes):
+        own = codes == c
+        expected += 1 - W[np.ix_(own, own)].sum() / degrees[own].sum() if own.any() else 1
+    rule = LGCRule.on(implicit(p), p.lambda2)
+    found = Diffusion(as_assignments(p.Z), rule).normalised_cut(codes, n_classes)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [([2, 2], True), ([5, 5, 5], True), ([1, 1, 1], False), ([2, 3], False), ([4], False)]
+)
+def test_labels_by_class_are_told_from_random_ones(counts, expected):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    assert Labels.of(np.arange(len(counts)), codes).are_by_class == expected
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_shares_that_cut_through_classes_are_not_kept():
+    X, y, labels = blobs((1200, 240, 100, 60))
+    P, labels = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
+    (structure,) = quick().fit(X).structures_
+    evidence = Evidence(P[labels.rows], labels)
+    equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None)
+    chosen, forced = (
+        CheapestCut().choose(
+            P, Ensemble([Spreader(structure)], None, False, labels, shares, evidence, Calibration(), seed=0)
+        )
+        for shares in (equal, replace(equal, known=True))
+    )
+    assert chosen.shares_are != KEPT == forced.shares_are
+    assert np.mean(chosen.P.argmax(axis=1) == y) > 0.98 > np.mean(forced.P.argmax(axis=1) == y)
+
+
+def test_a_temperature_makes_probabilities_as_sure_as_wanted():
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=500)
+    for goal in (0.4, 1.0, 3.0):
+        assert temperature_for(P, sharpened(P, goal).max(axis=1).mean()) == pytest.approx(goal, rel=0.02)
+    assert temperature_for(np.full((5, 2), 0.5), 0.9) > 0  # cannot be surer: no error
+
+
+def test_labels_say_how_accurate_the_graph_is():
+    codes = np.array([0, 0, 1, 1, 2])  # the last cannot be judged
+    P_loo = np.eye(3)[[0, 0, 1, 0, 0]]
+    evidence = Evidence(P_loo, Labels.of(np.arange(3), codes))
+    assert (evidence.n_judged, evidence.n_right, evidence.share_wrong) == (4, 3, 0.25)
+    assert evidence.accuracy(0.5) == pytest.approx((3 + 20 * 0.5) / 24)
+    assert Evidence(P_loo[4:], Labels.of(np.arange(3), codes[4:])).accuracy(0.7) == pytest.approx(0.7)
+
+
+def test_a_linear_classifier_gets_the_weight_that_the_labels_give_it():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], 20)
+    labels = Labels.of(np.arange(2), codes)
+    right = np.where(np.eye(2)[codes] > 0, 0.9, 0.1)
+    wrong = np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1)
+    assert head_weight(wrong, right, labels) > 0.6
+    assert head_weight(right, wrong, labels) == 0
+
+
+def test_a_linear_classifier_learns_from_rows_that_the_graph_is_sure_of():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    X = rng.normal(size=(2000, 20)) + np.where(y, 0.7, -0.7)[:, None]
+    labels = Labels.read(np.where(np.arange(2000) < 4, y, -1), 2000)
+    noisy = np.where(rng.random(2000) < 0.8, y, 1 - y)  # the graph is right four times of five
+    P = np.where(np.eye(2)[noisy] > 0, 0.8, 0.2)
+    alone = fit_head(X[:4], y[:4], 2)
+    taught = self_trained(LocalRows(X), P, labels, rng)
+    shares = [np.mean(head_distributions(X, head.coef, head.intercept).argmax(axis=1) == y) for head in (alone, taught)]
+    assert shares[1] > max(shares[0], 0.97)
+
+
+def embeddings(n_rows, rng):
+    """Eight classes that a linear classifier tells apart, in directions that hold less of the spread than others do."""
+    y = rng.integers(0, 8, n_rows)
+    topics = rng.normal(size=(n_rows, 8)) @ np.random.default_rng(1).normal(size=(8, 120))
+    return np.random.default_rng(2).normal(size=(8, 120))[y] * 1.5 + topics + rng.normal(size=(n_rows, 120)), y
+
+
+def test_graphs_and_a_linear_classifier_learn_from_each_other(tmp_path):
+    rng = np.random.default_rng(2)
+    (X, y), (X_new, y_new) = embeddings(1500, rng), embeddings(300, rng)
+    labels = hide_labels(y, draw_labels(y, 80, seed=2))
+    model = quick().fit(X, labels)
+    assert model.settings_["linear_weight"] > 0.2
+    assert model.score(X_new, y_new) > 0.9
+    unlabelled = labels == -1
+    right = np.mean(model.transduction_[unlabelled] == y[unlabelled])
+    known = Labels.read(labels, len(y))
+    alone = label_together([*map(Spreader, model.structures_)], known, ExpectedShares.of("auto", known))
+    by_graphs = alone.of_fit(model.structures_, None).argmax(axis=1)
+    assert right > np.mean(by_graphs[unlabelled] == y[unlabelled]) + 0.02
+    np.testing.assert_allclose(model.predict_proba(X)[unlabelled], model.label_distributions_[unlabelled], atol=1e-6)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_proba(X_new), model.predict_proba(X_new), atol=1e-12)
+    np.testing.assert_array_equal(loaded.label_distributions_, model.label_distributions_)
+
+
+def test_a_favoured_class_gets_so_many_times_the_probability():
+    rng = np.random.default_rng(0)
+    X, graph = rng.normal(size=(50, 5)), rng.dirichlet([1, 1, 1], size=50)
+    head, scales = LinearHead(rng.normal(size=(5, 3)), rng.normal(size=3)), np.array([0.5, 1.0, 4.0])
+    plain, favoured = (
+        pooled(graph, head_distributions(X, h.coef, h.intercept), 0.4) for h in (head, head.favouring(scales, 0.4))
+    )
+    expected = plain * scales
+    np.testing.assert_allclose(favoured, expected / expected.sum(axis=1, keepdims=True), rtol=1e-6)
+
+
+def test_embeddings_are_told_from_amounts():
+    rng = np.random.default_rng(0)
+    signed = rng.normal(size=(300, 120))
+    for X, expected in ((signed, True), (abs(signed), False), (signed[:, :10], False)):
+        preparation = learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng)
+        assert preparation.is_of_directions == expected
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=6))
+def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    shares = shrunk_shares(Labels.of(np.arange(len(counts)), codes))
+    assert shares.sum() == pytest.approx(1)
+    equal, own = 1 / len(counts), np.array(counts) / sum(counts)
+    assert np.all(shares >= np.minimum(equal, own) - 1e-12)
+    assert np.all(shares <= np.maximum(equal, own) + 1e-12)
+
+
+def test_shrunk_shares_follow_many_labels_and_not_few():
+    codes = np.arange(5)
+    few, many = (shrunk_shares(Labels.of(codes, np.repeat(codes, [6 * n, n, n, n, n])))[0] for n in (1, 100))
+    assert 0.2 <= few < 0.55
+    assert many == pytest.approx(0.6, abs=0.002)
+
+
+def test_scales_move_shares_all_the_way_or_half():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([4, 1, 1], size=2000)
+    shares = np.array([0.2, 0.3, 0.5])
+
+    def moved(strength):
+        scaled = P * scales_towards(P, shares, strength)
+        return (scaled / scaled.sum(axis=1, keepdims=True)).mean(axis=0)
+
+    np.testing.assert_allclose(moved(1.0), shares, atol=1e-3)
+    np.testing.assert_allclose(moved(0.0), P.mean(axis=0), atol=1e-9)
+    assert shares[0] < moved(0.5)[0] < P.mean(axis=0)[0]
+
+
+@given(st.floats(0.05, 5))
+def test_sharpening_keeps_the_order_of_classes(temperature):
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=20)
+    sharp = sharpened(P, temperature)
+    np.testing.assert_array_equal(sharp.argmax(axis=1), P.argmax(axis=1))
+    np.testing.assert_allclose(sharp.sum(axis=1), 1)
+
+
+def test_the_temperature_makes_timid_probabilities_bold_and_bold_ones_timid():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([0.5] * 4, size=3000)
+    codes = np.array([rng.choice(4, p=p) for p in P])
+    for distortion in (0.5, 1.0, 2.0):
+        evidence = Evidence(sharpened(P, distortion), Labels.of(np.arange(4), codes))
+        found = Calibration().temperature(evidence)
+        assert found == pytest.approx(1 / distortion, rel=0.15)
+
+
+def test_expected_calibration_error():
+    P = np.array([[0.9, 0.1]] * 10 + [[0.6, 0.4]] * 10)
+    right = np.array([True] * 9 + [False] + [True] * 6 + [False] * 4)
+    assert expected_calibration_error(P, right) == pytest.approx(0)
+    assert expected_calibration_error(P, np.ones(20, dtype=bool)) == pytest.approx(0.25)
