@@ -154,5 +154,5 @@ def test_probabilities_are_calibrated_on_real_data(real_data):
     model = quick().fit(X, hide_labels(y, labelled))
     unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
     right = model.transduction_[unlabelled] == y[unlabelled]
-    assert right.mean() > 0.93
-    assert expected_calibration_error(model.label_distributions_[unlabelled], right) < 0.06
+    assert right.mean() > 0.945  # 95.2 % as measured
+    assert expected_calibration_error(model.label_distributions_[unlabelled], right) < 0.025  # 0.015 as measured

@@ -8,13 +8,14 @@ from hidegl.datasets import draw_labels, hide_labels
 
 
 @pytest.mark.parametrize(
-    ("name", "n_labels", "at_least"), [("optdigits", 50, 0.93), ("usps", 50, 0.9), ("usps2", 100, 0.88)]
+    ("name", "n_labels", "at_least"), [("optdigits", 50, 0.955), ("usps", 50, 0.95), ("usps2", 100, 0.945)]
 )
 def test_accuracy_with_default_settings(real_data, name, n_labels, at_least):
+    """Measured: 96.3, 95.5 and 95.3 %, on three of the draws of benchmarks/results/comparison.json."""
     X, y = real_data(name)
-    model = HiDeGL(500, random_state=0).fit(X)
+    model = HiDeGL(random_state=0).fit(X)
     accuracies = []
-    for seed in range(3):
+    for seed in range(100, 103):
         labelled = draw_labels(y, n_labels, seed=seed)
         unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
         accuracies.append((model.relabel(hide_labels(y, labelled)).transduction_ == y)[unlabelled].mean())
@@ -26,7 +27,7 @@ def test_sparse_assignments_cost_no_accuracy(real_data):
     labels = hide_labels(y, draw_labels(y, 50, seed=0))
     sparse = HiDeGL(300, random_state=0).fit(X, labels)
     dense = HiDeGL(300, n_nearest=None, random_state=0).fit(X, labels)
-    assert (sparse.transduction_ == dense.transduction_).mean() >= 0.995
+    assert (sparse.transduction_ == dense.transduction_).mean() >= 0.998
 
 
 def test_new_rows_are_labelled_as_well_as_those_of_the_fit(real_data):
@@ -36,4 +37,5 @@ def test_new_rows_are_labelled_as_well_as_those_of_the_fit(real_data):
     model = HiDeGL(500, random_state=0).fit(X[train], hide_labels(y[train], labelled))
     unlabelled = np.setdiff1d(train, labelled)
     transductive = (model.transduction_ == y[train])[unlabelled].mean()
-    assert model.score(X[test], y[test]) >= transductive - 0.03
+    assert transductive > 0.97
+    assert model.score(X[test], y[test]) >= transductive - 0.02

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ MOST_SHARES = 10
 """How many class shares a summary names."""
 
 
+@dataclass(repr=False, eq=False)
 class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
     """Semi-supervised classification with nothing to set: an average of HiDeGL models of several sizes.
 
@@ -89,27 +91,14 @@ class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
     True
     """
 
-    def __init__(
-        self,
-        effort: str = "default",
-        *,
-        class_prior: str | ArrayLike = "auto",
-        random_state: Any = None,
-        device: Any = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callback | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.effort = effort
-        self.class_prior = class_prior
-        self.random_state = random_state
-        self.device = device
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.verbose = verbose
-
-    _rows: Rows | None
-    """The rows of the fit, prepared; None for a model that was loaded."""
+    effort: str = "default"
+    _: KW_ONLY
+    class_prior: str | ArrayLike = "auto"
+    random_state: Any = None
+    device: Any = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callback | None = None
+    verbose: bool = False
 
     # Learning
 
@@ -154,7 +143,7 @@ class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
             seeds, preparation = found
         self._effort, self._seed, self._preparation = self.effort, seeds[0], preparation
         progress.passing("preparing", rows.n_rows)
-        self._rows = rows.map(prepare, preparation).persist()
+        self._rows: Rows | None = rows.map(prepare, preparation).persist()
         return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
 
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:

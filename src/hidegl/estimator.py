@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,29 +11,25 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.checks import check_count, check_name, check_number, check_points, is_auto, is_whole
+from hidegl.basics.checks import is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.memory import check_memory
-from hidegl.basics.progress import Callback, Progress, check_callback
+from hidegl.basics.progress import Callback, Progress
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.members import seed_from
 from hidegl.files.reading import rows_from
 from hidegl.model import Model
+from hidegl.parameters import check_parameters, learning_plan
 from hidegl.questions.suggestions import open_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.rows.reading import check_device
 from hidegl.showing.words import described_classes, described_rows
-from hidegl.spreading.graph import GRAPHS
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.rules import MATRICES, RULES, Spreading
+from hidegl.spreading.rules import MATRICES, Spreading
 from hidegl.spreading.shares import class_shares
-from hidegl.structure.automatic import automatic_n_points
 from hidegl.structure.checkpoint import Checkpoint, fingerprint
-from hidegl.structure.points import STARTS
-from hidegl.structure.preparation import check_preparation, learn_preparation, prepare
-from hidegl.structure.stages import LearningPlan
+from hidegl.structure.preparation import learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
 
 LEARNED_BY = (
@@ -42,6 +39,7 @@ LEARNED_BY = (
 """The parameters that the structure depends on."""
 
 
+@dataclass(repr=False, eq=False)
 class HiDeGL(Model, saved_as="HiDeGL"):
     """Semi-supervised classification by graph structure learning over high-dense points.
 
@@ -150,54 +148,29 @@ class HiDeGL(Model, saved_as="HiDeGL"):
     True
     """
 
-    def __init__(
-        self,
-        n_points: int | str = "auto",
-        *,
-        sigma: float | str = "auto",
-        lambda1: float = 1.0,
-        lambda2: float = 0.01,
-        alpha: float = 0.5,
-        eta: float = 0.1,
-        graph: str = "accurate",
-        rule: str = "lgc",
-        solver: str = "direct",
-        class_prior: str | ArrayLike | None = "balanced",
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        n_nearest: int | None = 8,
-        start: str | ArrayLike = "kmeans",
-        learning_rows: int | str | None = "auto",
-        max_iter: int = 100,
-        tol: float = 3e-3,
-        random_state: Any = None,
-        device: Any = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        callback: Callback | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_points = n_points
-        self.sigma = sigma
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.alpha = alpha
-        self.eta = eta
-        self.graph = graph
-        self.rule = rule
-        self.solver = solver
-        self.class_prior = class_prior
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.n_nearest = n_nearest
-        self.start = start
-        self.learning_rows = learning_rows
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.device = device
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.verbose = verbose
+    n_points: int | str = "auto"
+    _: KW_ONLY
+    sigma: float | str = "auto"
+    lambda1: float = 1.0
+    lambda2: float = 0.01
+    alpha: float = 0.5
+    eta: float = 0.1
+    graph: str = "accurate"
+    rule: str = "lgc"
+    solver: str = "direct"
+    class_prior: str | ArrayLike | None = "balanced"
+    preprocess: str | None = "auto"
+    n_components: int | str | None = "auto"
+    n_nearest: int | None = 8
+    start: str | ArrayLike = "kmeans"
+    learning_rows: int | str | None = "auto"
+    max_iter: int = 100
+    tol: float = 3e-3
+    random_state: Any = None
+    device: Any = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callback | None = None
+    verbose: bool = False
 
     # Learning
 
@@ -215,7 +188,7 @@ class HiDeGL(Model, saved_as="HiDeGL"):
             label at all, everything but the labels is learned, and `relabel` takes them later. (A y of −1 and 1 alone
             with at least half of it 1 is read as two classes, with a warning.)
         """
-        self._check_parameters()
+        check_parameters(self)
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
@@ -236,7 +209,7 @@ class HiDeGL(Model, saved_as="HiDeGL"):
         may be changed before; the others take effect at the next `fit`.
         """
         check_is_fitted(self)
-        self._check_parameters()
+        check_parameters(self)
         return self._label(Labels.read(y, self.n_rows_), self._spreader)
 
     def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> Structure:
@@ -251,7 +224,7 @@ class HiDeGL(Model, saved_as="HiDeGL"):
         else:
             (seed,), preparation = found
         self._preparation = preparation
-        plan = self._plan(rows.n_rows)
+        plan = learning_plan(self, rows.n_rows, preparation)
         check_memory(plan.n_points, MATRICES[self.rule])
         progress.passing("preparing", rows.n_rows)
         rows = rows.map(prepare, preparation)
@@ -259,24 +232,6 @@ class HiDeGL(Model, saved_as="HiDeGL"):
             rows = rows.persist()
         (structure,) = learn_structures(rows, [plan], [seed], checkpoint, progress)
         return structure
-
-    def _plan(self, n_rows: int) -> LearningPlan:
-        start = self.start
-        if isinstance(start, str):
-            k = automatic_n_points(n_rows) if is_auto(self.n_points) else int(self.n_points)
-            check_count("n_points", k, 1, n_rows, why="there is no more than one point for each row")
-        else:
-            start, k = self._given_start(start, n_rows)
-        names = ("sigma", "lambda1", "n_nearest", "learning_rows", "max_iter", "tol")
-        return LearningPlan(k, start=start, **{name: getattr(self, name) for name in names})
-
-    def _given_start(self, start: ArrayLike, n_rows: int) -> tuple[Matrix, int]:
-        """Points that the user gave, as those of prepared rows, and their number."""
-        points = check_points("start", start, self.n_features_in_)
-        if not is_auto(self.n_points) and len(points) != self.n_points:
-            raise ValueError(f"start must have n_points={self.n_points} rows, got {len(points)}")
-        check_count("the number of rows of start", len(points), 1, n_rows)
-        return prepare(points, self._preparation).astype(np.float64), len(points)
 
     def _label(self, labels: Labels, spreader: Spreader) -> Self:
         """Algorithm 1, lines 9–10."""
@@ -294,30 +249,6 @@ class HiDeGL(Model, saved_as="HiDeGL"):
         """The structure with its rule, built anew if a parameter that the rule depends on was changed."""
         (spreader,) = self._spreaders
         return spreader if spreader.spreading == self._spreading else Spreader(spreader.structure, self._spreading)
-
-    def _check_parameters(self) -> None:
-        if not is_auto(self.n_points):
-            check_count("n_points", self.n_points, 1)
-        if not is_auto(self.sigma):
-            check_number("sigma", self.sigma, "(0, inf)", why="it is the width of a kernel")
-        check_number("lambda1", self.lambda1, "[0, 1e12]", why="beyond it, the rows have no weight beside the tree")
-        check_number("lambda2", self.lambda2, "(0, inf)")
-        check_number("alpha", self.alpha, "[0, 1)", why="the walk series diverges at 1")
-        check_number("eta", self.eta, "[0, inf)")
-        check_name("graph", self.graph, GRAPHS)
-        check_name("rule", self.rule, RULES)
-        check_name("solver", self.solver, RULES[self.rule])
-        check_preparation(self.preprocess, self.n_components)
-        if self.n_nearest is not None:
-            check_count("n_nearest", self.n_nearest, 1)
-        if isinstance(self.start, str):
-            check_name("start", self.start, STARTS)
-        check_device(self.device)
-        if self.learning_rows is not None and not is_auto(self.learning_rows):
-            check_count("learning_rows", self.learning_rows, 1)
-        check_callback(self.callback)
-        check_count("max_iter", self.max_iter, 0)
-        check_number("tol", self.tol, "[0, inf)")
 
     # What was learned
 

@@ -11,6 +11,7 @@ the paper's AGR-based rule, A fits the labelled rows only.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -39,34 +40,20 @@ LAE_STEPS, LAE_TOL = 500, 1e-6
 """The most steps of LAE, and the change of the mixture at which it stops."""
 
 
+@dataclass(repr=False, eq=False)
 class AGR(InductiveBaseline):
     """Labels for a few anchors, and for each row the mixture of those of its nearest ones.
 
     `anchors` gives them in the columns of X, so that several fits may share them.
     """
 
-    def __init__(
-        self,
-        n_anchors: int | str = "auto",
-        *,
-        anchors: ArrayLike | None = None,
-        weights: str = "gauss",
-        n_nearest: int = 3,
-        gamma: float = 0.01,
-        sigma: float | str = "auto",
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.weights = weights
-        self.n_nearest = n_nearest
-        self.gamma = gamma
-        self.sigma = sigma
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    n_anchors: int | str = "auto"
+    _: KW_ONLY
+    anchors: ArrayLike | None = None
+    weights: str = "gauss"
+    n_nearest: int = 3
+    gamma: float = 0.01
+    sigma: float | str = "auto"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

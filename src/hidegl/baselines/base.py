@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
 from hidegl.basics.checks import check_count, check_name, check_number
 from hidegl.basics.linalg import Matrix
+from hidegl.basics.warnings import warn_user
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import read_numbers
 from hidegl.spreading.labels import Labels
@@ -24,12 +25,17 @@ from hidegl.spreading.shares import distributions
 from hidegl.structure.preparation import check_preparation, learn_preparation, prepare
 
 
+@dataclass(repr=False, eq=False)
 class Baseline(ABC, BaseEstimator):
-    """Prepare the rows as HiDeGL does, score them, and label them. Subclasses say how rows are scored."""
+    """Prepare the rows as HiDeGL does, score them, and label them. Subclasses say how rows are scored.
 
-    preprocess: str | None
-    n_components: int | str | None
-    random_state: Any
+    The fields of these classes are the parameters of the estimators, as scikit-learn wants them.
+    """
+
+    _: KW_ONLY
+    preprocess: str | None = "auto"
+    n_components: int | str | None = "auto"
+    random_state: Any = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Label every row of X from the labels in y, where −1, None and NaN mean unlabelled."""
@@ -70,6 +76,7 @@ class Baseline(ABC, BaseEstimator):
         return tags
 
 
+@dataclass(repr=False, eq=False)
 class InductiveBaseline(ClassifierMixin, Baseline):
     """A baseline with a rule for new rows."""
 
@@ -89,13 +96,15 @@ class InductiveBaseline(ClassifierMixin, Baseline):
         """F for prepared rows that may be new."""
 
 
+@dataclass(repr=False, eq=False)
 class GraphBaseline(Baseline):
     """A baseline that scores the vertices of a K-nearest-neighbour graph, and so only the rows of its fit."""
 
-    n_neighbors: int
-    width: float
-    search: str
-    graph: sp.csr_array | None
+    _: KW_ONLY
+    n_neighbors: int = 10
+    width: float = 1.0
+    search: str = "auto"
+    graph: sp.csr_array | None = None
 
     @property
     def predict(self) -> Any:
@@ -132,11 +141,10 @@ class GraphBaseline(Baseline):
 def warn_if_stopped(model: Any, reached: float) -> None:
     """For methods that stop at `tol` or after `max_iter`."""
     if reached > model.tol:
-        warnings.warn(
+        warn_user(
             f"{type(model).__name__} stopped after max_iter={model.max_iter} iterations at {reached:.1e}, above "
             f"tol={model.tol:.1e}; raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,11 @@ from hidegl.basics.linalg import Matrix
 from hidegl.spreading.labels import Labels
 
 
+@dataclass(repr=False, eq=False)
 class KNN(InductiveBaseline):
     """scikit-learn's classifier on the labelled rows; with fewer labels than neighbours, all of them vote."""
 
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        *,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    n_neighbors: int = 1
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -9,6 +9,7 @@ up to `max_exact` rows. Beyond, f lives on `n_basis` rows drawn at random (a Nys
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,35 +26,19 @@ from hidegl.rows.base import sample_indices
 from hidegl.spreading.labels import Labels
 
 
+@dataclass(repr=False, eq=False)
 class LapRLS(InductiveBaseline):
     """A kernel machine whose values are also smooth over the nearest-neighbour graph."""
 
-    def __init__(
-        self,
-        gamma_a: float = 1e-5,
-        gamma_i: float = 1e3,
-        *,
-        kernel_width: float = 0.3,
-        max_exact: int = 3000,
-        n_basis: int = 1000,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.gamma_a = gamma_a
-        self.gamma_i = gamma_i
-        self.kernel_width = kernel_width
-        self.max_exact = max_exact
-        self.n_basis = n_basis
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    gamma_a: float = 1e-5
+    gamma_i: float = 1e3
+    _: KW_ONLY
+    kernel_width: float = 0.3
+    max_exact: int = 3000
+    n_basis: int = 1000
+    n_neighbors: int = 10
+    width: float = 1.0
+    search: str = "auto"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,7 +7,7 @@ scikit-learn's LabelSpreading iterates to the same F with α = 1/(1+μ). Here it
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,29 +18,11 @@ from hidegl.basics.linalg import Matrix, conjugate_gradients
 from hidegl.spreading.labels import Labels
 
 
+@dataclass(repr=False, eq=False)
 class LGC(GraphBaseline):
     """Labels spread over a nearest-neighbour graph, with a weight `mu` that keeps them near the given ones."""
 
-    def __init__(
-        self,
-        mu: float = 0.01,
-        *,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        graph: sp.csr_array | None = None,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.mu = mu
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.graph = graph
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    mu: float = 0.01
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

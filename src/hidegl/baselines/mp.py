@@ -10,7 +10,7 @@ Both sweeps have closed forms and neither raises the objective:
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,37 +25,16 @@ SMALLEST = 1e-300
 """Probabilities are kept above it, where their logarithm is finite."""
 
 
+@dataclass(repr=False, eq=False)
 class MeasurePropagation(GraphBaseline):
     """Kullback-Leibler divergences between neighbours, minimised by alternating sweeps."""
 
-    def __init__(
-        self,
-        mu: float = 1.0,
-        nu: float = 1e-4,
-        alpha: float = 1.0,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        graph: sp.csr_array | None = None,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.mu = mu
-        self.nu = nu
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.graph = graph
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    mu: float = 1.0
+    nu: float = 1e-4
+    alpha: float = 1.0
+    _: KW_ONLY
+    max_iter: int = 1000
+    tol: float = 1e-4
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -12,7 +12,7 @@ that Joachims's threshold, the mean of the two, is at one half.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -28,31 +28,12 @@ DENSE_ROWS = 500
 """Up to so many rows, a dense solver is the faster one."""
 
 
+@dataclass(repr=False, eq=False)
 class SGT(GraphBaseline):
     """A cut of the graph in the span of its smoothest eigenvectors, for each class."""
 
-    def __init__(
-        self,
-        c: float = 3200.0,
-        n_eigenvectors: int = 80,
-        *,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        graph: sp.csr_array | None = None,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.c = c
-        self.n_eigenvectors = n_eigenvectors
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.graph = graph
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    c: float = 3200.0
+    n_eigenvectors: int = 80
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

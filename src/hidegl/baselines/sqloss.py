@@ -9,7 +9,7 @@ its label, its neighbours and u; conjugate gradients reach the same p in fewer s
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,37 +22,16 @@ from hidegl.spreading.labels import Labels
 SOLVERS = ("cg", "sweeps")
 
 
+@dataclass(repr=False, eq=False)
 class SQLoss(GraphBaseline):
     """Squared loss on the labels, on the edges of a nearest-neighbour graph, and to the uniform distribution."""
 
-    def __init__(
-        self,
-        mu: float = 0.1,
-        nu: float = 0.01,
-        *,
-        solver: str = "cg",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        graph: sp.csr_array | None = None,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.mu = mu
-        self.nu = nu
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.graph = graph
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    mu: float = 0.1
+    nu: float = 0.01
+    _: KW_ONLY
+    solver: str = "cg"
+    max_iter: int = 1000
+    tol: float = 1e-6
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

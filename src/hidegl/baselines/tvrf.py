@@ -12,7 +12,7 @@ Solved by the primal-dual hybrid gradient method with Pock and Chambolle's diago
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,35 +28,15 @@ CHECK_EVERY = 10
 """Iterations between two looks at the gap."""
 
 
+@dataclass(repr=False, eq=False)
 class TVRF(GraphBaseline):
     """Few edges cut between classes, each vertex drawn to the classes whose labels it is near."""
 
-    def __init__(
-        self,
-        edges: int = 1,
-        force: float = 1.0,
-        *,
-        max_iter: int = 2000,
-        tol: float = 1e-3,
-        n_neighbors: int = 10,
-        width: float = 1.0,
-        search: str = "auto",
-        graph: sp.csr_array | None = None,
-        preprocess: str | None = "auto",
-        n_components: int | str | None = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.edges = edges
-        self.force = force
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.search = search
-        self.graph = graph
-        self.preprocess = preprocess
-        self.n_components = n_components
-        self.random_state = random_state
+    edges: int = 1
+    force: float = 1.0
+    _: KW_ONLY
+    max_iter: int = 2000
+    tol: float = 1e-3
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -112,6 +112,18 @@ def accuracy_line(ax: Axes, cells: list[Cell | None], colour: str, marker: str, 
 # Figure 1
 
 
+FIGURE1_PANELS = (
+    "(a) three-moon data",
+    "(b) 10-NN graph",
+    "(c) 10-NN affinities",
+    "(d) Z of HiDeGL",
+    "(e) anchors, by k-means",
+    "(f) high-dense points, tree",
+    "(g) Z of AGR(LAE)",
+    "(h) Z of AGR(Gauss)",
+)
+
+
 def figure1(stored: dict[str, NDArray[Any]]) -> Figure:
     """The eight panels: data, neighbour graph and its affinities, points, anchors, and three matrices Z."""
     figure, axes = panels(2, 4, 4.1)
@@ -126,17 +138,7 @@ def figure1(stored: dict[str, NDArray[Any]]) -> Figure:
 
         ax.add_collection(LineCollection(list(places[pairs]), **options), autolim=True)
 
-    titles = (
-        "(a) three-moon data",
-        "(b) 10-NN graph",
-        "(c) 10-NN affinities",
-        "(d) Z of HiDeGL",
-        "(e) anchors, by k-means",
-        "(f) high-dense points, tree",
-        "(g) Z of AGR(LAE)",
-        "(h) Z of AGR(Gauss)",
-    )
-    for ax, title in zip(axes.flat, titles, strict=True):
+    for ax, title in zip(axes.flat, FIGURE1_PANELS, strict=True):
         ax.set_title(title, loc="left", fontsize=8)
         ax.grid(False)
         ax.set_box_aspect(1)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.showing.layout import tree_layout
-from hidegl.showing.model import ReadableModel
 from hidegl.spreading.labels import UNLABELLED
 from hidegl.structure.tree import edges
+
+if TYPE_CHECKING:
+    from hidegl.model import Model
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Border:
         return self.n_rows * (1 - self.confidence)
 
 
-def point_map(model: ReadableModel) -> PointMap:
+def point_map(model: Model) -> PointMap:
     """The map of a fitted model; of several structures, that of the one with the fewest points."""
     points, labels = model.labelled_points(), model.given_labels_
     structure, P = points.structure, points.P

@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map
-from hidegl.showing.model import ReadableModel
 from hidegl.showing.tallies import N_BINS, tally_of
 from hidegl.spreading.labels import Labels
 from hidegl.structure.preparation import unit_rows
@@ -19,6 +18,8 @@ from hidegl.structure.tree import edges
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from hidegl.model import Model
 
 MOST_IN_LEGEND = 20
 """With more classes, a legend would be larger than the picture."""
@@ -68,7 +69,7 @@ def plot_tree(
     return ax
 
 
-def plot_map(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
+def plot_map(model: Model, *, ax: Axes | None = None) -> Axes:
     """The high-dense points laid out by their tree: coloured by class, sized by mass, faint where the class is unsure.
 
     Given labels are stars.
@@ -98,7 +99,7 @@ def plot_map(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_confidence(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
+def plot_confidence(model: Model, *, ax: Axes | None = None) -> Axes:
     """How sure the labels are that were found: a histogram of their confidence, class upon class."""
     ax = ax or new_figure()[1]
     tally = tally_of(model)
@@ -116,7 +117,7 @@ def plot_confidence(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_objective(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
+def plot_objective(model: Model, *, ax: Axes | None = None) -> Axes:
     """What the objective still had to gain at each iteration of the learning; a line for each set of points."""
     ax = ax or new_figure()[1]
     for structure in model.structures_:
@@ -133,7 +134,7 @@ def plot_objective(model: ReadableModel, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_borders(model: ReadableModel, *, n: int = 12, ax: Axes | None = None) -> Axes:
+def plot_borders(model: Model, *, n: int = 12, ax: Axes | None = None) -> Axes:
     """The weakest borders: the pairs of classes that the tree joins, by the number of undecided rows there."""
     ax = ax or new_figure()[1]
     if not model.given_labels_.any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.showing.model import ReadableModel
+if TYPE_CHECKING:
+    from hidegl.model import Model
+
 
 N_BINS = 20
 
@@ -53,7 +55,7 @@ class Tally:
         return float(self._sums.sum() / max(self.found.sum(), 1))
 
 
-def tally_of(model: ReadableModel) -> Tally:
+def tally_of(model: Model) -> Tally:
     """Of the rows that a model was fitted to: one pass."""
     tally = Tally(model.classes_)
     for block in model.stream_labels():

@@ -47,8 +47,18 @@ def page_script(contents: Contents) -> str:
 
 
 def map_figure(contents: Contents) -> Any:
-    points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
-    x, y = points.positions[:, 0].round(4), points.positions[:, 1].round(4)
+    plot = empty_map()
+    points = contents.map
+    x, y = points.positions.T.round(4)
+    plot.segment(
+        x[points.heads], y[points.heads], x[points.tails], y[points.tails], line_width=1, line_alpha=0.55, name="edges"
+    )
+    shown = [add_points(plot, contents), add_given(plot, contents), add_suggested(plot, contents)]
+    plot.add_tools(HoverTool(renderers=shown[::-1], tooltips=TOOLTIP, limit=1))
+    return plot
+
+
+def empty_map() -> Any:
     plot = figure(
         height=620,
         sizing_mode="stretch_width",
@@ -65,9 +75,13 @@ def map_figure(contents: Contents) -> Any:
     plot.axis.visible = False
     plot.grid.visible = False
     plot.toolbar.logo = None
-    plot.segment(
-        x[points.heads], y[points.heads], x[points.tails], y[points.tails], line_width=1, line_alpha=0.55, name="edges"
-    )
+    return plot
+
+
+def add_points(plot: Any, contents: Contents) -> Any:
+    """A dot for each point, in the colour of its class: large where there are many rows, faint where it is unsure."""
+    points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
+    x, y = points.positions.T.round(4)
     largest = np.clip(22 * np.sqrt(350 / len(x)), *LARGEST)
     size = largest * (0.35 + 0.65 * np.sqrt(points.mass / max(points.mass.max(), 1e-12)))
     visible = FAINTEST + (1 - FAINTEST) * sureness(points.confidence, len(names))
@@ -94,10 +108,7 @@ def map_figure(contents: Contents) -> Any:
         "x", "y", size="size", fill_color="colour", fill_alpha="shown", line_color=None, source=source, name="points"
     )
     dots.nonselection_glyph = None
-    given = add_given(plot, contents)
-    shown = [add_suggested(plot, contents), given, dots]
-    plot.add_tools(HoverTool(renderers=shown, tooltips=TOOLTIP, limit=1))
-    return plot
+    return dots
 
 
 def add_given(plot: Any, contents: Contents) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from hidegl.basics.archives import replacing
 from hidegl.questions.suggestions import representatives
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
-from hidegl.showing.model import ReadableModel
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
+
+if TYPE_CHECKING:
+    from hidegl.model import Model
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """What tells a person which rows these are: named columns, the first of them `row`."""
@@ -36,7 +38,7 @@ THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
 def write_report(
     path: str | Path,
-    model: ReadableModel,
+    model: Model,
     *,
     title: str = "hidegl",
     tally: Tally | None = None,
@@ -110,7 +112,7 @@ class ClassLine:
 class Contents:
     """All that the page shows, computed when it is asked for."""
 
-    model: ReadableModel
+    model: Model
     tally: Tally
     describe: Describe
 
