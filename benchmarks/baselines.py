@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from common import RESULTS, store, summary
+from harness import RESULTS, store, summary
 from hidegl import HiDeGL
 from hidegl.baselines import AGR, KNN, SGT, LapRLS, MeasurePropagation
 from hidegl.baselines.agr import assign_to_anchors

@@ -25,7 +25,7 @@ import dask
 import numpy as np
 import psutil
 
-from common import memory, store
+from harness import memory, store
 from hidegl import HiDeGL, read_rows
 
 N, D, K, SHARDS, GROUP_ROWS = 4_000_000, 64, 500, 16, 65_536

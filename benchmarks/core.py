@@ -16,12 +16,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from common import memory, store, summary
+from harness import memory, store, summary
 from hidegl import HiDeGL
-from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
-from hidegl.spreading.graph import ImplicitGraph
+from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.spreading.rule import LabelledRows, scores
-from hidegl.spreading.rules import RULES
+from hidegl.spreading.rules import RULES, Spreading
 
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""
@@ -66,12 +65,13 @@ def solvers() -> dict[str, float]:
     X, y = make_three_moons(random_state=0)
     labelled = draw_labels(y, 30, seed=0)
     model = HiDeGL(100, random_state=0).fit(X, hide_labels(y, labelled))
-    graph = ImplicitGraph.over(model._Z, model.tree_, kind="accurate", alpha=model.alpha, eta=model.eta)
-    given = LabelledRows(labelled, model._Z.take(labelled), np.eye(3)[y[labelled]])
+    (structure,) = model.structures_
+    graph = Spreading(alpha=model.alpha, eta=model.eta).graph_over(structure)
+    given = LabelledRows(labelled, structure.Z.take(labelled), np.eye(3)[y[labelled]])
 
     def infer(solver: str) -> NDArray[np.float64]:
         rule = RULES["lgc"][solver](graph, model.lambda2)
-        return scores(model._Z.collect(), rule.infer(given), rule.delta)
+        return scores(structure.Z.collect(), rule.infer(given), rule.delta)
 
     Z = model.assignments_.toarray()
     W = Z @ np.linalg.solve(graph.M_inv, Z.T)
@@ -140,12 +140,6 @@ def new_rows(X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
         fitted.append(accuracy(model.transduction_, y[train], labelled))
         new.append(100 * model.score(X[test], y[test]))
     return {"unlabelled_rows_of_the_fit": summary(fitted), "new_rows": summary(new)}
-
-
-def accuracy(predicted: NDArray[Any], y: NDArray[Any], labelled: NDArray[np.intp]) -> float:
-    """In percent, on the unlabelled rows."""
-    unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
-    return 100 * float(np.mean(predicted[unlabelled] == y[unlabelled]))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from common import RESULTS, store
+from harness import store, stored
 from hidegl import HiDeGL
-from hidegl.datasets import draw_labels, hide_labels, load_data_set
+from hidegl.datasets import draw_labels, hide_labels, load_data_set, load_shifted_digits
 from hidegl.rows.tensors import TensorRows
 from hidegl.structure import preparation
 from hidegl.structure.automatic import automatic_sigma
@@ -43,14 +43,12 @@ def main() -> None:
         begun = time.perf_counter()
         result = PARTS[part]()
         print(part, f"{time.perf_counter() - begun:.0f} s", json.dumps(result, indent=1), flush=True)
-        store("gpu", {**stored(), "device": device(), part: result})
+        store("gpu", {**measured(), "device": device(), part: result})
         torch.cuda.empty_cache()
 
 
-def stored() -> dict[str, Any]:
-    path = RESULTS / "gpu.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    return {part: results[part] for part in results if part in PARTS}
+def measured() -> dict[str, Any]:
+    return {part: result for part, result in stored("gpu").items() if part in PARTS}
 
 
 def device() -> dict[str, Any]:
@@ -98,7 +96,7 @@ def roofline(n: int, d: int, k: int, itemsize: int) -> dict[str, float]:
     We make three passes: the products, the distances (X read once more), and the sums (each row read for each of its
     points). Their floors add up to the second number.
     """
-    limits = stored().get("ceilings") or ceilings()
+    limits = measured().get("ceilings") or ceilings()
     rate = limits["float16_teraflops"] if itemsize == 2 else limits["tf32_teraflops"]
     operations, read = 2 * n * d * k, n * d * itemsize
     by_unit, by_memory = operations / rate / 1e9, read / limits["copy_terabytes"] / 1e9
@@ -170,17 +168,8 @@ def timed_fit(X: Any, y: Any, k: int, truth: Any = None, repeats: int = REPEATS,
     return out
 
 
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    """280,000 × 784: EMNIST's digits, the same one pixel to the right, and some one pixel down."""
-    X, y = load_data_set("emnist_digits")
-    images = X.reshape(-1, 28, 28)
-    right, down = np.zeros_like(images), np.zeros_like(images)
-    right[:, :, 1:], down[:, 1:, :] = images[:, :, :-1], images[:, :-1, :]
-    return np.concatenate([images, right, down])[:280_000].reshape(-1, 784), np.tile(y, 3)[:280_000]
-
-
 def part_a() -> dict[str, Any]:
-    X, truth = digits()
+    X, truth = load_shifted_digits()
     y = hide_labels(truth, draw_labels(truth, 100, seed=100))
     X_there = torch.from_numpy(X).to(DEVICE)
     return {

@@ -23,20 +23,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import RESULTS, memory, store
+from harness import DOCS, memory, store, stored, title
 from hidegl import HiDeGL
-from hidegl.datasets import draw_labels, hide_labels, load_data_set
+from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set, load_shifted_digits
+from hidegl.paper.quoted import paper_seconds
 from hidegl.rows.local import LocalRows
 from hidegl.structure.automatic import automatic_sigma
 from hidegl.structure.points import expectation_sums, maximisation, start_kmeans
-from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.preparation import prepared
 from hidegl.structure.tree import tree_edges
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE, PLOT = DOCS / "speed.md", DOCS / "speed.png"
-PAPER_SECONDS = 240
-"""The paper's fit of 280,000 EMNIST digits with k=500, its k-means left out (Table 5)."""
-
 DRAWS = range(100, 110)
 """Not the draws that anything was chosen on."""
 
@@ -56,13 +53,11 @@ def main() -> None:
         else:
             result = PARTS[part]()
             print(json.dumps(result, indent=1), flush=True)
-            store("speed", {**stored(), part: result})
+            store("speed", {**measured(), part: result})
 
 
-def stored() -> dict[str, Any]:
-    path = RESULTS / "speed.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    return {part: results[part] for part in results if part in PARTS}
+def measured() -> dict[str, Any]:
+    return {part: result for part, result in stored("speed").items() if part in PARTS}
 
 
 def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
@@ -75,18 +70,6 @@ def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
     return median(taken)
 
 
-def accuracy(predicted: NDArray[Any], y: NDArray[Any], labelled: NDArray[np.intp]) -> float:
-    """In percent, on the unlabelled rows."""
-    unlabelled = np.setdiff1d(np.arange(len(y)), labelled)
-    return 100 * float(np.mean(predicted[unlabelled] == y[unlabelled]))
-
-
-def prepared(X: NDArray[Any], n_components: int | str | None) -> NDArray[Any]:
-    rng = np.random.default_rng(0)
-    rows = LocalRows(X)
-    return rows.map(prepare, learn_preparation(rows, preprocess="unit", n_components=n_components, rng=rng)).collect()
-
-
 # The parts
 
 
@@ -95,7 +78,7 @@ def iteration() -> list[dict[str, Any]]:
     X, _ = load_data_set("mnist")
     results = []
     for n_components in (None, 50):
-        rows = LocalRows(prepared(X, n_components))
+        rows = LocalRows(prepared(X, preprocess="unit", n_components=n_components))
         dense = rows.collect()
         rng = np.random.default_rng(0)
         C = start_kmeans(LocalRows(dense[:16_000]), 500, rng)
@@ -133,7 +116,7 @@ def mnist() -> dict[str, Any]:
 
     X, y = load_data_set("mnist")
     features = PCA(50, random_state=0).fit_transform(X / np.float32(255))
-    unit_features = prepared(X, 50)
+    unit_features = prepared(X, preprocess="unit", n_components=50)
 
     def ours(labelled: NDArray[np.intp]) -> NDArray[Any]:
         return HiDeGL(500, random_state=0).fit(X, hide_labels(y, labelled)).transduction_
@@ -181,12 +164,7 @@ def mnist() -> dict[str, Any]:
 
 def emnist() -> dict[str, Any]:
     """280,000 × 784: EMNIST digits, the same one pixel to the right, and some one pixel down; k=500, the start in."""
-    X, y = load_data_set("emnist_digits")
-    images = X.reshape(-1, 28, 28)
-    right, down = np.zeros_like(images), np.zeros_like(images)
-    right[:, :, 1:], down[:, 1:, :] = images[:, :, :-1], images[:, :-1, :]
-    X = np.concatenate([images, right, down])[:280_000].reshape(-1, 784)
-    y = np.tile(y, 3)[:280_000]
+    X, y = load_shifted_digits()
     labelled = draw_labels(y, 100, seed=DRAWS[0])
     taken = []
     for _ in range(3):
@@ -197,8 +175,8 @@ def emnist() -> dict[str, Any]:
     return {
         "rows": len(X),
         "seconds": round(median(taken), 2),
-        "paper_seconds": PAPER_SECONDS,
-        "times_faster_than_the_paper": round(PAPER_SECONDS / median(taken), 1),
+        "paper_seconds": paper_seconds(),
+        "times_faster_than_the_paper": round(paper_seconds() / median(taken), 1),
         "accuracy_with_100_labels": round(accuracy(predicted, y, labelled), 2),
     }
 
@@ -332,14 +310,14 @@ PARTS: dict[str, Callable[[], Any]] = {
 
 
 def page() -> str:
-    results = stored()
+    results = measured()
     sample = results["exactness"]["mnist_50_labels"]
     agreement = results["exactness"]["same_labels_percent"]
-    environment = json.loads((RESULTS / "speed.json").read_text())["environment"]
+    environment = stored("speed")["environment"]
     return HEAD.format(cores=environment["cores"], processor=environment["processor"], table=table()) + EXACT.format(
         agreement="\n".join(
-            f"| {title} | " + " | ".join(f"{percent:.2f}" for percent in agreement[name].values()) + " |"
-            for name, title in (("optdigits", "Opt-Digits"), ("usps", "USPS"))
+            f"| {title(name)} | " + " | ".join(f"{percent:.2f}" for percent in agreement[name].values()) + " |"
+            for name in ("optdigits", "usps")
         ),
         samples="\n".join(f"| {name} | {r['rows']:,} | {r['accuracy']} |" for name, r in sample.items()),
     )
@@ -378,7 +356,7 @@ paper's Algorithm 1 on all rows, without stages and over-relaxation:
 
 
 def table() -> str:
-    results = stored()
+    results = measured()
     lines = ["| what | figure |", "|---|---|"]
     for r in results["iteration"]:
         what = f"one EM iteration, {r['rows']:,} × {r['columns']}, k = {r['points']}"
@@ -412,7 +390,7 @@ def plot() -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    results = stored()
+    results = measured()
     figure, (by_rows, by_memory, by_points) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
     colours = {"memory": "#0072B2", "file": "#D55E00"}
     for where, colour in colours.items():

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from common import store, summary
+from harness import store, summary
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.datasets import DATA_SETS, draw_labels, load_data_set
+from hidegl.datasets import DATA_SETS, accuracy, draw_labels, hide_labels, load_data_set
 from hidegl.spreading.labels import UNLABELLED
 
 COUNTS = (10, 20, 50, 100)
@@ -61,19 +61,19 @@ def suggested_and_random(name: str) -> list[dict[str, Any]]:
         rows = model.suggest(max(COUNTS))
         seconds.append(time.perf_counter() - start)
         for n in COUNTS:
-            found.setdefault(("suggested", n), []).append(accuracy(model, y, rows[:n]))
+            found.setdefault(("suggested", n), []).append(right(model, y, rows[:n]))
         rows = rows[:0]
         while len(rows) < max(COUNTS):
-            rows = np.concatenate([rows, model.relabel(only(y, rows)).suggest(BATCH)])
+            rows = np.concatenate([rows, model.relabel(hide_labels(y, rows)).suggest(BATCH)])
             if len(rows) in COUNTS:
-                found.setdefault(("in rounds", len(rows)), []).append(accuracy(model, y, rows))
+                found.setdefault(("in rounds", len(rows)), []).append(right(model, y, rows))
         for draw in DRAWS[seed - SEEDS.start :: len(SEEDS)]:
             for n in COUNTS:
                 any_rows = np.random.default_rng(draw).choice(len(y), n, replace=False)
-                found.setdefault(("random", n), []).append(accuracy(model, y, any_rows))
+                found.setdefault(("random", n), []).append(right(model, y, any_rows))
                 if n >= DATA_SETS[name].n_classes:
                     every_class = draw_labels(y, n, seed=draw)
-                    found.setdefault(("random, every class", n), []).append(accuracy(model, y, every_class))
+                    found.setdefault(("random, every class", n), []).append(right(model, y, every_class))
     results = [
         {"data": DATA_SETS[name].title, "labels": n, "rows": kind, **summary(values)}
         for (kind, n), values in sorted(found.items())
@@ -84,16 +84,8 @@ def suggested_and_random(name: str) -> list[dict[str, Any]]:
     return results
 
 
-def only(y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    labels = np.full(len(y), UNLABELLED)
-    labels[rows] = y[rows]
-    return labels
-
-
-def accuracy(model: HiDeGL, y: NDArray[Any], rows: NDArray[Any]) -> float:
-    labels = only(y, rows)
-    hidden = labels == UNLABELLED
-    return 100 * float(np.mean(model.relabel(labels).transduction_[hidden] == y[hidden]))
+def right(model: HiDeGL, y: NDArray[Any], rows: NDArray[Any]) -> float:
+    return accuracy(model.relabel(hide_labels(y, rows)).transduction_, y, rows)
 
 
 def audited(name: str) -> list[dict[str, Any]]:
@@ -105,7 +97,7 @@ def audited(name: str) -> list[dict[str, Any]]:
         precisions = []
         for draw in DRAWS:
             rng = np.random.default_rng(draw)
-            labels = only(y, draw_labels(y, AUDITED, seed=draw))
+            labels = hide_labels(y, draw_labels(y, AUDITED, seed=draw))
             wrong = rng.choice(np.flatnonzero(labels != UNLABELLED), WRONG, replace=False)
             n_classes = DATA_SETS[name].n_classes
             labels[wrong] = (labels[wrong] + rng.integers(1, n_classes, WRONG)) % n_classes

@@ -97,6 +97,18 @@ def test_the_suggestions_in_the_readme_are_those_stored():
             assert f"{row['mean']:.2f} on {row['data']}" in readme
 
 
+def test_every_result_says_what_it_was_measured_on():
+    results = ROOT / "benchmarks" / "results"
+    machines = json.loads((results / "machines.json").read_text())
+    environments = [
+        json.loads(path.read_text())["environment"] for path in results.glob("*.json") if path.stem != "machines"
+    ]
+    for path in results.glob("*.jsonl"):
+        environments += [machines[json.loads(line)["machine"]] for line in path.read_text().splitlines()]
+    for environment in environments:
+        assert {"processor", "cores", "versions", "commit"} <= set(environment)
+
+
 def test_the_page_on_scaling_is_what_the_stored_results_say():
     spec = importlib.util.spec_from_file_location("scaling", ROOT / "benchmarks" / "scaling.py")
     scaling = importlib.util.module_from_spec(spec)
@@ -108,7 +120,7 @@ def test_the_tables_of_the_accuracy_page_are_those_of_the_stored_results(monkeyp
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     monkeypatch.syspath_prepend(ROOT / "benchmarks" / "accuracy")
     page = importlib.import_module("page")
-    results = page.Results(page.cells.stored(), page.peers.stored())
+    results = page.all_results()
     for path in (ROOT / "docs" / "accuracy.md", ROOT / "README.md"):
         text = path.read_text()
         shown = {name for name in page.tables(results) if f"<!-- {name} -->\n|" in text}

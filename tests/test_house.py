@@ -88,7 +88,7 @@ def test_models_of_version_0_1_load_and_answer_as_they_did(name, tmp_path):
 
 
 def test_a_model_of_version_0_1_without_labels_takes_some():
-    X, y = clouds(200, 6, 4)
+    _, y = clouds(200, 6, 4)
     model = hidegl.load(STORED / "hidegl_without_labels-0.1.hidegl")
     assert not hasattr(model, "transduction_")
     assert np.mean(model.relabel(y).transduction_ == np.arange(200) % 4) > 0.95

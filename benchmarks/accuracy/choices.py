@@ -2,7 +2,8 @@
 
     HIDEGL_DATA=folder python benchmarks/accuracy/choices.py
 
-Each choice is taken away in turn, on models that were fitted once. Mean accuracies are stored in results/choices.json.
+Each choice is taken away in turn: another stage, or other expectations of class shares, are passed to `label_together`,
+on structures that were learned once. Mean accuracies are stored in results/choices.json.
 """
 
 from __future__ import annotations
@@ -10,26 +11,33 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from cells import data
-
-from common import store
-from hidegl import AutoHiDeGL
-from hidegl.datasets import draw_labels, hide_labels
-from hidegl.ensemble.refinement import MOVED, STEPS, Refined, refine
+from harness import data, store
+from hidegl.basics.progress import Progress
+from hidegl.datasets import accuracy, draw_labels, hide_labels
+from hidegl.ensemble.heads import CoTraining
+from hidegl.ensemble.members import member_plans, member_seeds, seed_from
+from hidegl.ensemble.refinement import MOVED, CheapestCut, Refined
+from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
+from hidegl.ensemble.stages import Draft, Ensemble
+from hidegl.ensemble.together import Recipe, label_together
+from hidegl.rows.base import Rows
+from hidegl.rows.local import LocalRows
+from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.shares import moved_towards
+from hidegl.spreading.shares import class_shares
+from hidegl.structure.checkpoint import Checkpoint
+from hidegl.structure.preparation import Preparation, learn_preparation, prepare
+from hidegl.structure.structure import learn_structures
 
 DRAWS = range(50, 55)
 
@@ -46,64 +54,107 @@ WITH_CLASSIFIER = {"banking77": (231, 385, 770), "usps2": (100,)}
 """Where the linear classifier may be used: signed data with many columns."""
 
 
-def always(strength: float, P: Any, diffusions: Any, labels: Labels, expected: Any, **_: Any) -> Refined:
+# What is compared
+
+
+@dataclass(frozen=True)
+class AlwaysMoved(CheapestCut):
     """Class shares moved so far, whatever the cut."""
-    return Refined(*refine(moved_towards(P, expected, strength), diffusions, labels, STEPS), MOVED[strength])
+
+    strength: float = HALF_WAY
+
+    def choose(self, P: Any, ensemble: Ensemble) -> Refined:
+        return self.refined(P, ensemble, MOVED[self.strength])
 
 
-Ways = dict[str, Callable[[], Any]]
-"""What is compared, by its title; the first is how AutoHiDeGL does it."""
+def no_head(draft: Draft, ensemble: Ensemble) -> Draft:
+    return draft
 
-SHARES: Ways = {
-    "chosen by the cut": nullcontext,
-    **{f"always {name}": partial(patch, "hidegl.auto.best_refined", partial(always, s)) for s, name in MOVED.items()},
+
+def as_if_random(labels: Labels) -> ExpectedShares:
+    """What would be expected of labels by class, if they were drawn at random."""
+    expected = ExpectedShares.of("auto", labels)
+    return replace(expected, strength=HALF_WAY, in_members=class_shares("balanced", labels))
+
+
+@dataclass(frozen=True)
+class Way:
+    recipe: Recipe = Recipe()  # noqa: RUF009  # frozen, as all its stages are
+    shares: Callable[[Labels], ExpectedShares] = lambda labels: ExpectedShares.of("auto", labels)
+
+
+SHARES = {
+    "chosen by the cut": Way(),
+    **{f"always {name}": Way(Recipe(refinement=AlwaysMoved(strength=s))) for s, name in MOVED.items()},
+}
+BY_CLASS = {"by class": Way(), "as if random": Way(shares=as_if_random)}
+CLASSIFIER = {
+    "taught, and teaching the graphs": Way(),
+    "taught by the graphs": Way(Recipe(heads=CoTraining(teaches_graphs=False))),
+    "none": Way(Recipe(heads=no_head)),
 }
 
-BY_CLASS: Ways = {"by class": nullcontext, "as if random": partial(patch.object, Labels, "are_by_class", False)}
 
-teach = AutoHiDeGL._teach
-
-
-def taught_one_way(self: AutoHiDeGL, P: Any, _: Any, labels: Labels) -> Any:
-    """The classifier learns from the graphs, and they do not learn from it."""
-    return teach(self, P, [], labels)
+# The comparison
 
 
-CLASSIFIER: Ways = {
-    "taught, and teaching the graphs": nullcontext,
-    "taught by the graphs": partial(patch.object, AutoHiDeGL, "_teach", taught_one_way),
-    "none": partial(patch, "hidegl.auto.head_weight", return_value=0.0),
-}
+@dataclass(frozen=True)
+class Learned:
+    """A data set, and the structures that AutoHiDeGL's default learns from it."""
 
+    name: str
+    y: NDArray[Any]
+    preparation: Preparation
+    rows: Rows
+    spreaders: list[Spreader]
+    seed: int
 
-def accuracy(model: AutoHiDeGL, y: NDArray[Any], n_labels: int, kind: str, way: Callable[[], Any]) -> float:
-    found = []
-    for draw in DRAWS:
-        labelled = draw_labels(y, n_labels, seed=draw, kind=kind)
-        with way():
-            right = model.relabel(hide_labels(y, labelled)).transduction_ == y
-        found.append(100 * float(np.delete(right, labelled).mean()))
-    return round(mean(found), 2)
+    @classmethod
+    def of(cls, name: str) -> Learned:
+        X, y = data(name)
+        rows, rng = LocalRows(X), np.random.default_rng(seed_from(0))
+        preparation = learn_preparation(rows, preprocess="auto", n_components="auto", rng=rng)
+        prepared, plans = rows.map(prepare, preparation).persist(), member_plans("default", len(X))
+        seeds = member_seeds(rng, len(plans))
+        with Progress(verbose=False, callback=None, tol=0) as progress:
+            spreaders = [*map(Spreader, learn_structures(prepared, plans, seeds, Checkpoint(None), progress))]
+        return cls(name, y, preparation, prepared, spreaders, seeds[0])
 
+    def accuracy(self, n_labels: int, kind: str, way: Way) -> float:
+        found = []
+        for draw in DRAWS:
+            labelled = draw_labels(self.y, n_labels, seed=draw, kind=kind)
+            labels = Labels.read(hide_labels(self.y, labelled), len(self.y))
+            mixture = label_together(
+                self.spreaders,
+                labels,
+                way.shares(labels),
+                rows=self.rows,
+                are_directions=self.preparation.is_of_directions,
+                seed=self.seed,
+                recipe=way.recipe,
+            )
+            P = mixture.of_fit([spreader.structure for spreader in self.spreaders], self.rows)
+            found.append(accuracy(labels.classes[P.argmax(axis=1)], self.y, labelled))
+        return round(mean(found), 2)
 
-def compared(name: str, model: AutoHiDeGL, y: NDArray[Any], n: int, kind: str, ways: Ways) -> dict[str, Any]:
-    found = {title: accuracy(model, y, n, kind, way) for title, way in ways.items()}
-    print(name, n, kind, found, flush=True)
-    return {"data": name, "labels": n, **found}
+    def compared(self, n: int, kind: str, ways: dict[str, Way]) -> dict[str, Any]:
+        found = {title: self.accuracy(n, kind, way) for title, way in ways.items()}
+        print(self.name, n, kind, found, flush=True)
+        return {"data": self.name, "labels": n, **found}
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     shares, by_class, classifier = [], [], []
     for name in {**CELLS, **WITH_CLASSIFIER}:
-        X, y = data(name)
-        model = AutoHiDeGL(random_state=0).fit(X)
+        learned = Learned.of(name)
         for n in CELLS.get(name, ()):
-            shares.append(compared(name, model, y, n, "random", SHARES))
-            if n >= 2 * len(np.unique(y)):
-                by_class.append(compared(name, model, y, n, "balanced", BY_CLASS))
+            shares.append(learned.compared(n, "random", SHARES))
+            if n >= 2 * len(np.unique(learned.y)):
+                by_class.append(learned.compared(n, "balanced", BY_CLASS))
         for n in WITH_CLASSIFIER.get(name, ()):
-            classifier.append(compared(name, model, y, n, "random", CLASSIFIER))
+            classifier.append(learned.compared(n, "random", CLASSIFIER))
     store("choices", {"draws": list(DRAWS), "shares": shares, "classifier": classifier, "by_class": by_class})
 
 

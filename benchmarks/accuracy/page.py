@@ -5,7 +5,6 @@ python benchmarks/accuracy/page.py
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterable
@@ -17,15 +16,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
-from cells import BY_CLASS, CELLS, OTHERS, TITLES, paper_best, title
+from cells import CELLS, OTHERS
 
-from common import RESULTS
+from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title
 from hidegl.basics.archives import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
 
-ROOT = Path(__file__).parent.parent.parent
-DOCS = ROOT / "docs"
 PAGES = (DOCS / "accuracy.md", ROOT / "README.md")
 DRAWS = range(1000, 1010)
 """Those of the report: not for development. docs/accuracy.md says how often they were run."""
@@ -58,27 +55,30 @@ class Results:
         return f"{mean(mean(values) for values in found):.{3 if of != 'accuracy' else 2}f}"
 
 
+def all_results() -> Results:
+    return Results(RECORDS.trials(cells.STORE), RECORDS.trials(peers.STORE))
+
+
 PAPERS_CELLS = [(data, n) for data, counts in CELLS.items() for n in counts]
 
 
 def means_table(results: Results) -> str:
-    paper = paper_best()
     lines = ["| nothing tuned | mean accuracy |", "|---|---|"]
     lines += [f"| {shown_name(effort)} | **{results.mean_over(effort, PAPERS_CELLS)}** |" for effort in EFFORTS[1:]]
     others = ("Poisson", "LabelSpreading")
     lines += [f"| {method} | {results.mean_over(method, PAPERS_CELLS)} |" for method in others]
-    average = mean(paper[TITLES[data], n] for data, n in PAPERS_CELLS)
+    average = mean(paper_best(*cell) for cell in PAPERS_CELLS)
     return "\n".join([*lines, f"| the paper's best variant, tuned on the accuracy that it reports | {average:.2f} |"])
 
 
 def cells_table(results: Results) -> str:
-    paper, tuned = paper_best(), our_oracle()
+    tuned = our_oracle()
     lines = ["| data | labels | default | best | our variants, tuned | the paper, tuned |", "|---|---|---|---|---|---|"]
     for data, n in PAPERS_CELLS:
         ours = " | ".join(results.shown(effort, data, n) for effort in EFFORTS[1:])
-        lines.append(f"| {TITLES[data]} | {n} | {ours} | {tuned[data, n]:.1f} | {paper[TITLES[data], n]:.1f} |")
+        lines.append(f"| {title(data)} | {n} | {ours} | {tuned[data, n]:.1f} | {paper_best(data, n):.1f} |")
     ours = " | ".join(f"**{results.mean_over(effort, PAPERS_CELLS)}**" for effort in EFFORTS[1:])
-    of_the_tuned = mean(tuned[cell] for cell in PAPERS_CELLS), mean(paper[TITLES[data], n] for data, n in PAPERS_CELLS)
+    of_the_tuned = mean(tuned[cell] for cell in PAPERS_CELLS), mean(paper_best(*cell) for cell in PAPERS_CELLS)
     return "\n".join([*lines, f"| mean | | {ours} | {' | '.join(f'{average:.2f}' for average in of_the_tuned)} |"])
 
 
@@ -114,7 +114,7 @@ def shown_name(method: str) -> str:
 
 def seconds_table() -> str:
     lines = ["| effort | fit, from pixels to labels | other labels on the same rows |", "|---|---|---|"]
-    for effort, taken in json.loads((RESULTS / "efforts.json").read_text())["efforts"].items():
+    for effort, taken in stored("efforts")["efforts"].items():
         lines.append(f"| {shown_name(effort)} | {taken['fit_seconds']} s | {taken['relabel_seconds']} s |")
     return "\n".join(lines)
 
@@ -130,7 +130,7 @@ def calibration_table(results: Results, counts_of: slice) -> str:
 
 
 def choices_table(of: str) -> str:
-    rows = json.loads((RESULTS / "choices.json").read_text())[of]
+    rows = stored("choices")[of]
     ways = [name for name in rows[0] if name not in ("data", "labels")]
     lines = [f"| data | labels | {' | '.join(ways)} |", "|---|---|" + "---|" * len(ways)]
     for row in rows:
@@ -168,7 +168,6 @@ def with_tables(page: str, results: Results) -> str:
 def plot(results: Results, path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    paper = paper_best()
     styles = {
         "default": ("AutoHiDeGL()", "#0072B2", "o", "-"),
         "Poisson": ("Poisson learning", "#D55E00", "s", "-"),
@@ -184,9 +183,9 @@ def plot(results: Results, path: Path) -> None:
                 axis.plot(x, middle, color=colour, marker=marker, linestyle=line, markersize=5, label=label)
                 low, high = zip(*((m - s, min(m + s, 100)) for m, s in zip(middle, spread, strict=True)), strict=True)
                 axis.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
-        quoted = [paper[TITLES[data], n] for n in counts]
+        quoted = [paper_best(data, n) for n in counts]
         axis.plot(counts, quoted, color="#555555", linestyle="--", marker="x", markersize=5, label="the paper, tuned")
-        axis.set_title(TITLES[data], fontsize=10)
+        axis.set_title(title(data), fontsize=10)
         axis.grid(color="#dddddd", linewidth=0.6)
         axis.spines[["top", "right"]].set_visible(False)
     for axis in axes[:, 0]:
@@ -198,7 +197,7 @@ def plot(results: Results, path: Path) -> None:
 
 
 def main() -> None:
-    results = Results(cells.stored(), peers.stored())
+    results = all_results()
     for page in PAGES:
         text = with_tables(page.read_text(), results)
         with replacing(page) as file:

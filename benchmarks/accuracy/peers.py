@@ -9,7 +9,6 @@ pieces. "True shares" are those of the test labels, which a user does not have.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import warnings
@@ -25,14 +24,14 @@ from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from cells import CELLS, OTHERS, data, labels_of
+from cells import CELLS, OTHERS
 
-from common import RESULTS
-from comparison import prepared
-from hidegl.datasets import hide_labels
+from harness import RECORDS, data, labelled_rows
+from hidegl.datasets import accuracy, hide_labels
 from hidegl.demo import nearest_labels, spread_labels
+from hidegl.structure.preparation import prepared
 
-STORE = RESULTS / "peers.jsonl"
+STORE = "peers"
 
 
 class Problem:
@@ -93,7 +92,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in names or CELLS:
         problem = Problem(name)
-        done = {(r["data"], r["method"], r["labels"], r["draw"]) for r in stored()}
+        done = {(r["data"], r["method"], r["labels"], r["draw"]) for r in RECORDS.trials(STORE)}
         for n_labels in {**CELLS, **OTHERS}[name]:
             for draw in range(int(first), int(last) + 1):
                 for method in methods:
@@ -102,28 +101,22 @@ def main() -> None:
 
 
 def measure(problem: Problem, name: str, method: str, n_labels: int, draw: int) -> None:
-    labelled = labels_of(name, problem.y, n_labels, draw)
+    labelled = labelled_rows(name, problem.y, n_labels, draw)
     if method.startswith("Poisson"):
         _ = problem.graph
     begun = time.perf_counter()
     predicted = METHODS[method](problem, labelled)
     seconds = time.perf_counter() - begun
-    right = np.delete(predicted == problem.y, labelled)
     record = {
         "data": name,
         "method": method,
         "labels": n_labels,
         "draw": draw,
-        "accuracy": round(100 * float(right.mean()), 3),
+        "accuracy": round(accuracy(predicted, problem.y, labelled), 3),
         "seconds": round(seconds, 2),
     }
-    with STORE.open("a") as lines:
-        lines.write(json.dumps(record) + "\n")
+    RECORDS.append(STORE, [record])
     print(record, flush=True)
-
-
-def stored() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.baselines.knn import nearest_neighbours
-from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+from hidegl.datasets import accuracy, draw_labels, hide_labels, make_three_moons
 from hidegl.showing.plots import new_figure, plot_tree
 from hidegl.spreading.labels import UNLABELLED
 
@@ -93,8 +93,7 @@ def accuracy_and_seconds(case: Case, method: Callable[[NDArray[Any], NDArray[Any
     y, start = case.y, time.perf_counter()
     labels = method(case.X, y)
     seconds = time.perf_counter() - start
-    hidden = y == UNLABELLED
-    return f"{np.mean(labels[hidden] == case.truth[hidden]):.1%}  {seconds:5.2f} s"
+    return f"{accuracy(labels, case.truth, np.flatnonzero(y != UNLABELLED)):.1f}%  {seconds:5.2f} s"
 
 
 def save_picture(case: Case) -> None:

@@ -1,7 +1,16 @@
 """Data to try the methods on, and ways of drawing labels."""
 
-from hidegl.datasets.draws import draw_labels, hide_labels
+from hidegl.datasets.draws import accuracy, draw_labels, hide_labels
 from hidegl.datasets.moons import make_three_moons
-from hidegl.datasets.registry import DATA_SETS, load_data_set, official_draws
+from hidegl.datasets.registry import DATA_SETS, load_data_set, load_shifted_digits, official_draws
 
-__all__ = ["DATA_SETS", "draw_labels", "hide_labels", "load_data_set", "make_three_moons", "official_draws"]
+__all__ = [
+    "DATA_SETS",
+    "accuracy",
+    "draw_labels",
+    "hide_labels",
+    "load_data_set",
+    "load_shifted_digits",
+    "make_three_moons",
+    "official_draws",
+]

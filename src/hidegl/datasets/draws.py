@@ -43,6 +43,11 @@ def draw_of_class(y: NDArray[Any], label: Any, count: int, rng: np.random.Genera
     return rng.choice(rows, count, replace=False)
 
 
+def accuracy(labels: ArrayLike, truth: ArrayLike, labelled: NDArray[np.intp]) -> float:
+    """The percentage of right labels among the rows that had none."""
+    return 100 * float(np.delete(np.asarray(labels) == np.asarray(truth), labelled).mean())
+
+
 def hide_labels(y: ArrayLike, rows: NDArray[np.intp]) -> NDArray[Any]:
     """y with −1 everywhere but in `rows`; with None, where labels are not whole numbers."""
     y = np.asarray(y)

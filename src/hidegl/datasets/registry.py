@@ -21,7 +21,7 @@ from hidegl.datasets.moons import make_three_moons
 FOLDER_VARIABLE = "HIDEGL_DATA"
 """The environment variable that names the folder."""
 
-LETTER_ROWS = 15_000
+LETTER_ROWS, SHIFTED_ROWS = 15_000, 280_000
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,15 @@ def load_data_set(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
             f"{expected.n_rows, expected.n_features, expected.n_classes}, got {found}"
         )
     return X, y
+
+
+def load_shifted_digits(n_rows: int = SHIFTED_ROWS) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """As many rows as the paper's EMNIST has: our EMNIST digits, then one pixel to the right, then one pixel down."""
+    X, y = load_data_set("emnist_digits")
+    images = X.reshape(-1, 28, 28)
+    right, down = np.zeros_like(images), np.zeros_like(images)
+    right[:, :, 1:], down[:, 1:, :] = images[:, :, :-1], images[:, :-1, :]
+    return np.concatenate([images, right, down])[:n_rows].reshape(-1, 784), np.tile(y, 3)[:n_rows]
 
 
 def official_draws(name: str, n_labels: int) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,19 @@ def environment(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in packages if installed(name)},
+        "commit": commit(),
     }
+
+
+def commit() -> str | None:
+    """Of this code, if it runs from a clone; "+" where something was changed since."""
+    here = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        found = subprocess.run([*here, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*here, "status", "--porcelain", "."], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def installed(name: str) -> bool:

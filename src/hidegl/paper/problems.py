@@ -12,8 +12,7 @@ from sklearn.datasets import load_digits
 
 from hidegl.datasets import draw_labels, load_data_set, make_three_moons, official_draws
 from hidegl.paper.quoted import label_counts
-from hidegl.rows.local import LocalRows
-from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.preparation import prepared
 
 KINDS = {
     "balanced": "equally many labels of each class",
@@ -64,9 +63,7 @@ def kinds_of(name: str, quick: bool = False) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def problem(name: str, quick: bool = False) -> Problem:
     X, y = small_stand_in(name) if quick else load_data_set(name)
-    rng = np.random.default_rng(0)
-    preparation = learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng)
-    return Problem(name, X, prepare(X, preparation), y, quick)
+    return Problem(name, X, prepared(X), y, quick)
 
 
 def small_stand_in(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -15,19 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.baselines import AGR
-from hidegl.datasets import draw_labels, hide_labels
+from hidegl.datasets import draw_labels, hide_labels, load_shifted_digits
 from hidegl.estimator import HiDeGL
-from hidegl.paper.problems import Problem, problem
+from hidegl.paper.problems import problem
 from hidegl.paper.quoted import VARIANTS, label_counts
 from hidegl.paper.store import Store, Trial
 from hidegl.paper.trials import Task
 from hidegl.rows.local import LocalRows
 from hidegl.structure.points import start_kmeans
-from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.preparation import prepared
 
-DATA, N_POINTS, N_ROWS = "emnist_digits", 500, 280_000
+DATA, N_POINTS = "emnist_digits", 500
 STORED_AS = "timing"
-SIDE = 28
 
 
 def timing_tasks(store: Store, *, quick: bool) -> list[Task]:
@@ -39,11 +38,10 @@ def timing_tasks(store: Store, *, quick: bool) -> list[Task]:
 def time_all(quick: bool, n_labels: int) -> list[Trial]:
     """Every method once with so many labels, after a run on few rows that compiles what there is to compile."""
     data = problem(DATA, quick)
-    X, y = (data.X, data.y) if quick else paper_sized(data)
+    X, y = (data.X, data.y) if quick else load_shifted_digits()
     n_points = 50 if quick else N_POINTS
-    rng = np.random.default_rng(0)
-    rows = prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng))
-    start = start_kmeans(LocalRows(rows), n_points, rng)
+    rows = prepared(X)
+    start = start_kmeans(LocalRows(rows), n_points, np.random.default_rng(0))
     labels = hide_labels(y, draw_labels(y, n_labels, seed=0, kind="balanced"))
     few = np.sort(draw_labels(y, min(2000, len(y)), seed=0))
     trials = []
@@ -92,10 +90,3 @@ def seconds(model: Any, X: NDArray[Any], labels: NDArray[Any]) -> float:
     begun = time.perf_counter()
     model.fit(X, labels).transduction_  # noqa: B018
     return round(time.perf_counter() - begun, 4)
-
-
-def paper_sized(data: Problem) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """As many rows as the paper has: our images, and the same shifted by a pixel."""
-    images = data.X.reshape(-1, SIDE, SIDE)
-    shifted = [np.roll(images, shift, axis=axis) for shift, axis in ((0, 1), (1, 1), (1, 2))]
-    return np.concatenate(shifted)[:N_ROWS].reshape(N_ROWS, -1), np.tile(data.y, len(shifted))[:N_ROWS]

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hidegl.auto import AutoHiDeGL
 from hidegl.baselines import AGR, knn_graph
-from hidegl.datasets import draw_labels, hide_labels
+from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.estimator import HiDeGL
 from hidegl.paper.methods import MODELS, Setting, baseline_settings
 from hidegl.paper.problems import Problem, kinds_of, problem
@@ -189,8 +189,7 @@ def trial(
     for n_labels in data.counts(kind):
         values = []
         for labelled in data.draws(kind, n_labels):
-            right = transduce(hide_labels(data.y, labelled)) == data.y
-            values.append(100 * float(np.delete(right, labelled).mean()))
+            values.append(accuracy(transduce(hide_labels(data.y, labelled)), data.y, labelled))
         found[str(n_labels)] = np.round(values, 2).tolist()
     return {
         "protocol": protocol,

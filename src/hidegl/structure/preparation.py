@@ -22,6 +22,7 @@ from hidegl.basics.checks import check_count, check_name, is_auto
 from hidegl.rows.arrays import cast, contiguous, namespace, on_host, operations
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
+from hidegl.rows.local import LocalRows
 
 PREPROCESSES = ("unit", "standardize")
 
@@ -208,6 +209,15 @@ def learn_preparation(
     if rows.precision == "float16" and half_is_enough(prepare(drawn, rows.bring(preparation))):
         return replace(preparation, dtype="float16")
     return preparation
+
+
+def prepared(X: Any, *, preprocess: str | None = "auto", n_components: int | str | None = "auto") -> Any:
+    """An array as HiDeGL prepares it."""
+    rows = LocalRows(X)
+    rng = np.random.default_rng(0)
+    return rows.map(
+        prepare, learn_preparation(rows, preprocess=preprocess, n_components=n_components, rng=rng)
+    ).collect()
 
 
 def divided(sample: Any, scale: Any) -> Any:
