@@ -81,8 +81,8 @@ def test_coincident_points_have_a_tree():
 def test_seeds_are_spread_as_on_this_host(k):
     X = np.random.default_rng(k).normal(size=(5 * k, 4)).astype(np.float32)
     draws = np.random.default_rng(0).random(k)
-    chosen = on_torch.spread_out(torch.from_numpy(X).cuda(), draws).cpu().numpy()
-    expected = on_numpy.spread_out(X, draws)
+    chosen = on_torch.kmeans_plus_plus(torch.from_numpy(X).cuda(), draws).cpu().numpy()
+    expected = on_numpy.kmeans_plus_plus(X, draws)
     assert len(set(chosen.tolist())) == k
     assert np.mean(chosen == expected) > 0.9 or chosen[0] == expected[0]
 

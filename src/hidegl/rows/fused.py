@@ -181,15 +181,15 @@ def prim_kernel(distances, parent, k, SIZE: tl.constexpr):
     """The point through which each point joined the tree that grows from point 0; one program."""
     point = tl.arange(0, SIZE)
     outside = (point > 0) & (point < k)
-    reach = tl.full((SIZE,), float("inf"), tl.float64)
+    to_tree = tl.full((SIZE,), float("inf"), tl.float64)
     joined = tl.zeros((SIZE,), tl.int32)
     new = tl.zeros((), tl.int32)
     for _ in range(1, k):
         distance = tl.load(distances + new * k + point, mask=outside, other=float("inf"))
-        closer = distance < reach
-        reach = tl.where(closer, distance, reach)
+        closer = distance < to_tree
+        to_tree = tl.where(closer, distance, to_tree)
         joined = tl.where(closer, new, joined)
-        new = tl.argmin(tl.where(outside, reach, float("inf")), axis=0)
+        new = tl.argmin(tl.where(outside, to_tree, float("inf")), axis=0)
         outside = outside & (point != new)
     tl.store(parent + point, joined, mask=point < k)
 
@@ -265,7 +265,7 @@ def prim(distances: Any) -> Any:
     return parent.long()
 
 
-def spread_out(distances: Any, draws: Any) -> Any:
+def kmeans_plus_plus(distances: Any, draws: Any) -> Any:
     """k-means++ seeds from the squared distances of all rows of a sample (n, n) and k uniform numbers."""
     n, k = len(distances), len(draws)
     chosen = torch.empty(k, dtype=torch.int32, device=distances.device)

@@ -119,7 +119,7 @@ def product(columns, weights, A):
 
 
 @compiled
-def spread_out(X, draws):
+def kmeans_plus_plus(X, draws):
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
 
     `draws` are k uniform numbers in [0, 1). O(nkd).
@@ -152,7 +152,7 @@ def prim(C):
     k, d = C.shape
     parent = np.zeros(k, np.intp)
     outside = np.arange(1, k)
-    reach = np.full(k - 1, np.inf)
+    to_tree = np.full(k - 1, np.inf)
     new = 0
     for left in range(k - 1, 0, -1):
         nearest = 0
@@ -161,12 +161,12 @@ def prim(C):
             for m in range(d):
                 difference = C[outside[q], m] - C[new, m]
                 distance += difference * difference
-            if distance < reach[q]:
-                reach[q] = distance
+            if distance < to_tree[q]:
+                to_tree[q] = distance
                 parent[outside[q]] = new
-            if reach[q] < reach[nearest]:
+            if to_tree[q] < to_tree[nearest]:
                 nearest = q
         new = outside[nearest]
         outside[nearest] = outside[left - 1]
-        reach[nearest] = reach[left - 1]
+        to_tree[nearest] = to_tree[left - 1]
     return parent

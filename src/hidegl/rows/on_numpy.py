@@ -89,9 +89,9 @@ def add_gram(total: NDArray[np.float64], columns: NDArray[np.int32], weights: ND
     kernels.add_gram(total, columns, weights, np.ones(len(columns)) if row_weights is None else row_weights)
 
 
-def spread_out(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
+def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
-    return kernels.spread_out(X, draws)
+    return kernels.kmeans_plus_plus(X, draws)
 
 
 def tree_edges(C: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -140,13 +140,13 @@ def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, 
         total.view(-1).index_add_(0, pairs, (left[:, :, None] * right[:, None, :]).flatten())
 
 
-def spread_out(X: torch.Tensor, draws: Any) -> torch.Tensor:
+def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
     draws = torch.as_tensor(draws, device=X.device)
     if is_fused(X) and len(X) <= FUSED_SEEDS:
         from hidegl.rows import fused
 
-        return fused.spread_out(squared_distances(X.float()), draws)
+        return fused.kmeans_plus_plus(squared_distances(X.float()), draws)
     X = X.float() if X.element_size() < 4 else X
     chosen = torch.empty(len(draws), dtype=torch.int64, device=X.device)
     chosen[0] = (draws[0] * len(X)).long()

@@ -1,1 +1,23 @@
-"""What people look at: maps, tallies, colours, plots, notebooks and the report."""
+"""What people look at: maps, plots, notebooks and the report.
+
+from hidegl.showing import plot_map, write_report
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+PLACES = {
+    **dict.fromkeys(("plot_borders", "plot_confidence", "plot_map", "plot_objective", "plot_tree"), "plots"),
+    **dict.fromkeys(("described_settings", "write_report"), "report"),
+}
+"""Where each public name is. They are imported when they are asked for, since drawing takes long to import."""
+
+__all__ = sorted(PLACES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"hidegl.showing.{PLACES[name]}"), name)

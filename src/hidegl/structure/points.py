@@ -52,7 +52,7 @@ class HighDensePoints:
 def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
     sample = rows.sample(SEEDING_ROWS * k, rng)
-    C: Matrix = cast(sample[operations(sample).spread_out(sample, rng.random(k))], "float64")
+    C: Matrix = cast(sample[operations(sample).kmeans_plus_plus(sample, rng.random(k))], "float64")
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
         C = lloyd_step(rows, C)
     return C

@@ -62,7 +62,7 @@ FEW_MOVED = 1e-3
 """Half precision is used if rounding to it matters for no more than this part of the rows."""
 
 FLOAT32_RANGE = (1e-12, 1e12)
-"""Columns whose spread is outside are computed in float64: squares of float32 overflow and vanish soon."""
+"""Columns whose standard deviation is outside are computed in float64: squares of float32 overflow and vanish soon."""
 
 
 @dataclass(frozen=True)
@@ -194,13 +194,13 @@ def learn_preparation(
     if preprocess == "standardize":
         bounds = column_bounds(sample)
         sample = sample if bounds is None else xp.clip(sample, *bounds)
-    offset, spread = column_statistics(sample)
-    spread[spread == 0] = 1
+    offset, deviation = column_statistics(sample)
+    deviation[deviation == 0] = 1
     if preprocess == "standardize":
-        scale, spread = spread, xp.ones_like(spread)
+        scale, deviation = deviation, xp.ones_like(deviation)
         sample = divided(sample, scale)
     small = drawn.dtype == xp.float64 and rows.n_rows * len(offset) <= FLOAT64_NUMBERS
-    unsafe = spread.min() <= FLOAT32_RANGE[0] or spread.max() >= FLOAT32_RANGE[1]
+    unsafe = deviation.min() <= FLOAT32_RANGE[0] or deviation.max() >= FLOAT32_RANGE[1]
     basis = principal_components(sample, n_components, share, int(rng.integers(2**31)))
     parts = on_host((offset, bounds, scale, basis))
     if small or unsafe:
@@ -240,15 +240,15 @@ def automatic_preprocess(sample: Any) -> str | None:
     d = sample.shape[1]
     if d <= FEW_COLUMNS:
         return "standardize"
-    spread = on_host(column_statistics(sample)[1])
-    varying = spread[spread > 0]
+    deviation = on_host(column_statistics(sample)[1])
+    varying = deviation[deviation > 0]
     if len(varying) and varying.max() > OUTWEIGHS * np.median(varying):
         return "standardize"
     return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
 
 
 def column_bounds(sample: Any) -> Any:
-    """How far a value of each column may go (2, d): an outlier would make the spread its own, and drag the tree along.
+    """The bounds of each column (2, d). An outlier beyond them would inflate the deviation and drag the tree along.
 
     Ten times as far from the median as 95 % of the values are; everywhere, for a column that hardly ever changes.
     """
@@ -256,9 +256,9 @@ def column_bounds(sample: Any) -> Any:
         return None
     xp, quantile = namespace(sample), operations(sample).quantile
     middle = quantile(sample, 0.5)
-    reach = 10 * quantile(xp.abs(sample - middle), 0.95)
-    reach[reach == 0] = xp.inf
-    return xp.stack([middle - reach, middle + reach])
+    limit = 10 * quantile(xp.abs(sample - middle), 0.95)
+    limit[limit == 0] = xp.inf
+    return xp.stack([middle - limit, middle + limit])
 
 
 def column_statistics(sample: Any) -> tuple[Any, Any]:
@@ -266,10 +266,10 @@ def column_statistics(sample: Any) -> tuple[Any, Any]:
     xp = namespace(sample)
     if sp.issparse(sample):
         mean, variance = mean_variance_axis(sample, axis=0)
-        spread = np.sqrt(variance)
+        deviation = np.sqrt(variance)
     else:
-        mean, spread = xp.mean(sample, axis=0), xp.std(sample, axis=0)
-    return mean, xp.where(spread > 1e-10 * xp.abs(mean), spread, 0.0)
+        mean, deviation = xp.mean(sample, axis=0), xp.std(sample, axis=0)
+    return mean, xp.where(deviation > 1e-10 * xp.abs(mean), deviation, 0.0)
 
 
 def principal_components(
