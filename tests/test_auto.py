@@ -42,7 +42,7 @@ def test_every_row_is_labelled_and_new_rows_too(effort):
 def test_little_memory_makes_smaller_models(moons, monkeypatch):
     X, _, truth = moons
     monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 5 * 8 * 50**2)
-    with pytest.warns(UserWarning, match="a model gets 50 points in place of 300: memory has no room for more"):
+    with pytest.warns(UserWarning, match="a model gets 50 points instead of 300: memory has no room for more"):
         model = quick().fit(X, six_labels(truth))
     assert model.settings_["n_points"] == [50]
     assert np.mean(model.transduction_ == truth) > 0.9

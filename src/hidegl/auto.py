@@ -48,8 +48,8 @@ class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
     effort : {"quick", "default", "best"}, default="default"
         How much time to spend: 1, 3 or 3 models, with up to 1,500, 6,000 or 15,000 points.
     class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
-        The share of the rows that each class has. "auto": that of its labels, drawn to equal shares as far as so few
-        labels leave it open, and believed as far as the graphs of the models bear it out.
+        The share of the rows that each class has. "auto": label frequencies, shrunk towards uniform when labels are
+        few, and enforced only as strongly as the graphs allow.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"

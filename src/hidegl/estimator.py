@@ -50,17 +50,17 @@ class HiDeGL(Model, saved_as="HiDeGL"):
     Parameters
     ----------
     n_points : int or "auto", default="auto"
-        The number of high-dense points, k. More are slower and mostly better. "auto": one for 4 rows, at most 1,500.
-        Where many rows are equal there are fewer: each point starts in a place of its own.
+        The number of high-dense points, k. More are slower and mostly better. "auto": one per 4 rows, at most 1,500.
+        Where many rows are equal there are fewer, because points in the same place are merged.
     sigma : float or "auto", default="auto"
-        The width of the assignments, in squared distance after preprocessing. "auto": such that a row is shared by
-        about two points, which follows the scale and the dimension of the data.
+        The width of the assignments, in squared distance after preprocessing. "auto": about two points share a row,
+        whatever the scale and the dimension of the data.
     lambda1 : float, default=1.0
         How strongly points that are neighbours in the tree attract each other.
     lambda2 : float, default=0.01
-        How strongly scores are drawn to zero; positive.
+        How strongly scores shrink towards zero; positive.
     alpha : float, default=0.5
-        How far the walk on rows and points goes that defines the graph; in [0, 1).
+        The damping of the random walk that defines the graph, in [0, 1): larger values reach further.
     eta : float, default=0.1
         The weight of the tree's edges in that walk; not negative.
     graph : {"accurate", "approx", "anchor"}, default="accurate"
@@ -71,13 +71,13 @@ class HiDeGL(Model, saved_as="HiDeGL"):
     solver : {"direct", "cg"}, default="direct"
         A k×k factorisation, or the paper's conjugate gradients. They give the same answer.
     class_prior : {"balanced", "labels"}, None or array of shape (n_classes,), default="balanced"
-        The share of the scores of all rows that each class gets: equal shares, those of the given labels, none (labels
-        drawn unevenly then let one class swallow others), or given ones, in the order of `classes_`. Where classes
-        overlap, a small one gets its share by small scores in many rows, and so fewer labels than its share.
+        The share of all scores that each class gets: uniform, label frequencies, your own (in the order of `classes_`),
+        or None for no scaling, where a class with more labels may take rows of the others. The scaling acts on scores:
+        where classes overlap, a small class may get fewer rows than its share.
     preprocess : {"auto", "unit", "standardize"} or None, default="auto"
-        Scale rows to length 1, or columns to unit variance, with outliers drawn in. "auto": columns, if there are at
-        most 30 or one varies far more than the others; else rows, if no value is negative or there are more than 100
-        columns; else nothing.
+        Scale rows to length 1, or columns to unit variance with outliers clipped. "auto": "standardize" for at most 30
+        columns, or if one varies far more than the others; else "unit", if no value is negative or there are more than
+        100 columns; else None.
     n_components : int, "auto" or None, default="auto"
         Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
         many as explain 90 % of the variance (80 %, if no value is negative), at most 200.
@@ -86,13 +86,13 @@ class HiDeGL(Model, saved_as="HiDeGL"):
     start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
         Where the points start: a few steps of k-means, rows at random, or given places.
     learning_rows : int, "auto" or None, default="auto"
-        How many rows, drawn at random, the points are learned on; all rows are labelled. "auto": 256 a point. The
-        learning begins on 32 and 64 a point; all its steps are over-relaxed and assign a row to 3 points. None:
+        The number of random rows that the points are learned on; all rows are labelled. "auto": 256 per point. The
+        learning begins with 32 and 64 rows per point; its steps are over-relaxed and assign a row to 3 points. None:
         Algorithm 1 of the paper as it stands, on all rows and with `n_nearest` assignments.
     max_iter : int, default=100
-        The most iterations of the learning of points, on `learning_rows`; at most 10 more are made on fewer before.
+        The maximum number of iterations on `learning_rows`; at most 10 more run before, on fewer rows.
     tol : float, default=3e-3
-        The learning stops when an iteration gains less than this, in units of sigma a row.
+        The learning stops when an iteration gains less than this, in units of sigma per row.
     random_state : int, RandomState instance or None, default=None
         The seed of the start. The same seed gives the same labels, whatever the number of threads.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"

@@ -48,7 +48,7 @@ def check_parameters(model: HiDeGL) -> None:
 
 
 def learning_plan(model: HiDeGL, n_rows: int, preparation: Preparation) -> LearningPlan:
-    """How the structure of so many rows is learned."""
+    """How the structure of this number of rows is learned."""
     start: str | Matrix
     if isinstance(model.start, str):
         start, k = model.start, automatic_n_points(n_rows) if is_auto(model.n_points) else int(model.n_points)

@@ -32,12 +32,12 @@ def n_bytes(block: Any) -> int:
 
 
 def points_that_fit(matrices: int) -> int:
-    """The largest k for which so many k×k matrices fit."""
+    """The largest k for which this number of k×k matrices fits."""
     return int((available_memory() / (matrices * 8)) ** 0.5)
 
 
 def check_memory(k: int, matrices: int) -> None:
-    """An error if so many k×k matrices do not fit. What has n rows is kept only if there is room for it."""
+    """An error if this number of k×k matrices does not fit. Arrays of n rows are kept only if there is room."""
     needed, available = matrices * 8 * k * k, available_memory()
     if needed > available:
         raise MemoryError(

@@ -21,7 +21,7 @@ REDRAW_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback is told after each iteration of the learning of points."""
+    """What a callback receives after each iteration of the learning of points."""
 
     stage: int
     """Which of `n_stages` this is: the points are learned on a few rows first, and on more later."""
@@ -35,7 +35,7 @@ class Iteration:
 
     objective: float
     change: float
-    """What the last iteration gained, in units of sigma a row."""
+    """What the last iteration gained, in units of sigma per row."""
 
     seconds: float
     """Since the fit began."""
@@ -87,7 +87,7 @@ class Progress:
             sys.stderr.write("\n")
 
     def passing(self, what: str, n_rows: int) -> None:
-        """A pass over so many rows begins."""
+        """A pass over this many rows begins."""
         self._what, self._total, self._done, self._pass_begun = self._which + what, n_rows, 0, time.perf_counter()
 
     @property

@@ -68,7 +68,7 @@ def mean_confidence(P: Matrix) -> float:
 
 
 def temperature_for(P: Matrix, confidence: float) -> float:
-    """The temperature at which the mean confidence of P is this one, as far as one can make it."""
+    """The temperature at which P has this mean confidence, or the nearest possible one."""
 
     def too_sure(log_temperature: float) -> float:
         return mean_confidence(sharpened(P, float(np.exp(log_temperature)))) - confidence

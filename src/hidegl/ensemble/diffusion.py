@@ -26,7 +26,7 @@ SHARPENING = 0.5
 
 @dataclass(frozen=True)
 class Diffusion:
-    """One member's graph over the rows, as far as a diffusion needs it."""
+    """One member's graph over the rows: what a diffusion needs of it."""
 
     Z: Assignments
     rule: DegreeRule

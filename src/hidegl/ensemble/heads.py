@@ -1,4 +1,4 @@
-"""A linear classifier on the labels, and how far to believe it beside the graphs.
+"""A linear classifier beside the graphs, and its weight.
 
 On embeddings with a few labels per class, a linear classifier catches up with any graph, and errs elsewhere: embeddings
 are made for it. On pixels or measurements it is behind, and not used. Its weight comes from the labels: each is
@@ -56,7 +56,7 @@ LESSONS = 2
 
 @dataclass(frozen=True)
 class CoTraining:
-    """Graphs and classifier learn from each other, if the labels speak for the classifier."""
+    """Co-training of graphs and classifier, if cross-validation gives the classifier a weight."""
 
     lessons: int = LESSONS
     teaches_graphs: bool = True

@@ -1,4 +1,4 @@
-"""Which structures an ensemble has: points in several numbers, since few labels cannot tell which is best."""
+"""The structures of an ensemble: several numbers of points, because few labels cannot tell which is best."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOLERANCE = 1e-2
 
 
 def member_plans(effort: str, n_rows: int) -> list[LearningPlan]:
-    """How the members are learned on so many rows."""
+    """How the members are learned on this number of rows."""
     plans = []
     for most in EFFORTS[effort]:
         k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)))
@@ -50,5 +50,5 @@ def within_memory(k: int) -> int:
     """k, or as many points as there is memory for, with a warning."""
     room = max(points_that_fit(MATRICES["lgc"]), 1)
     if room < k:
-        warn_user(f"a model gets {room:,} points in place of {k:,}: memory has no room for more")
+        warn_user(f"a model gets {room:,} points instead of {k:,}: memory has no room for more")
     return min(k, room)

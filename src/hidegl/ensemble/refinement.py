@@ -1,4 +1,4 @@
-"""How far to believe the class shares that the labels suggest: the stage that refines the members' mean.
+"""The stage that refines the members' mean, and decides how strongly to enforce the expected class shares.
 
 A few labels say little about class sizes. The graphs say more: wrong shares cut through dense regions. So several
 starts are diffused, from the shares that the members found to those that the labels suggest, and the one is kept whose

@@ -1,4 +1,4 @@
-"""How large the classes are, as far as the user or the labels say: decided here, once for the whole ensemble."""
+"""The expected class sizes, from the user or from the labels: decided here, once for the whole ensemble."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import class_shares, shrunk_shares
 
 HALF_WAY = 0.5
-"""How far class shares are usually moved to those that the labels suggest."""
+"""How far class shares are usually moved towards the expected ones, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class ExpectedShares:
-    """The share of the rows that each class is expected to have, and how far to believe it."""
+    """The expected share of each class, and how strongly to enforce it."""
 
     expected: Vector
     """Empty where there are no labels yet."""
 
     strength: float
-    """How far shares are moved to the expected ones, unless the graphs speak for another way: from 0 to 1."""
+    """How far shares are moved towards the expected ones, from 0 to 1, unless the refinement finds better."""
 
     in_members: Vector | None
     """The shares that each member scales its scores to; None for no scaling."""

@@ -56,7 +56,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Draft:
-    """An ensemble on its way: how the members are mixed so far, and their mean probabilities of the rows (n, c)."""
+    """An unfinished ensemble: how the members are mixed up to now, and their mean probabilities of the rows (n, c)."""
 
     mixture: Mixture
     P: Matrix

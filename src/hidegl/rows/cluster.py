@@ -35,7 +35,7 @@ SUMMED_AT_ONCE = 8
 
 READ_ROWS, SELECTED_ROWS = 65_536, 8_192
 """About how many rows of a file, and of those that were selected for the learning, make a block. The number of workers
-must not matter, since they come and go.
+must not matter, because workers come and go.
 """
 
 COLLECTED_AT_ONCE = 16
@@ -234,7 +234,7 @@ def on_host_joined(blocks: list[Block]) -> Block:
 
 
 def joined(lengths: list[int], n_groups: int) -> list[tuple[int, int]]:
-    """Consecutive blocks in about so many groups of about as many rows."""
+    """Consecutive blocks in about `n_groups` groups of about equally many rows."""
     ends = np.cumsum(lengths)
     goals = np.linspace(0, ends[-1], min(n_groups, len(lengths)) + 1)[1:]
     cuts = np.unique(np.searchsorted(ends, goals) + 1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Index = slice | NDArray[np.intp]
 
 KEPT_BYTES = 256 * 2**20
-"""How much of a Parquet file is kept decoded; at least two row groups, since blocks in several threads lie in both."""
+"""How much of a Parquet file is kept decoded; at least two row groups, because threads read blocks of both."""
 
 
 class ArrayFile:

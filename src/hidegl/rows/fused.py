@@ -17,7 +17,7 @@ INFINITE = tl.constexpr(0x7FFFFFFF)
 
 
 class Tile(NamedTuple):
-    """What one program does: so many rows, or entries; points, or nothing; columns at a time; warps; loads ahead."""
+    """What one program does: rows (or entries), points (or none) and columns at a time, warps, loads ahead."""
 
     rows: int
     across: int
@@ -34,7 +34,7 @@ SEGMENT_TILE = Tile(64, 0, 64, 1)
 """The fastest that were seen on an H200."""
 
 ONE_TILE = 128
-"""Up to so many columns, a tile of rows is read once and kept for all points."""
+"""Up to this number of columns, a tile of rows is read once and kept for all points."""
 
 ENTRIES = 256
 """How many entries of Z one program adds up, in float32; their sums are added in float64."""

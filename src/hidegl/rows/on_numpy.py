@@ -16,7 +16,7 @@ PRODUCT_NUMBERS = 250_000
 
 
 def working_precision(block: Any, dtype: str) -> str:
-    """That of a preparation, as far as it is any good here: processors have no half precision."""
+    """The precision of a preparation; float32 for float16, which processors do not compute in."""
     return "float32" if dtype == "float16" else dtype
 
 

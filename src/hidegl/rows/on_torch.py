@@ -18,7 +18,7 @@ PRODUCT_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
 """How many entries of X Cᵀ, or of the differences of rows and points, are computed at a time."""
 
 FUSED_NEAREST = 8
-"""The most points a row that the kernel keeps in registers."""
+"""The most points per row that the kernel keeps in registers."""
 
 FUSED_TREE, FUSED_SEEDS = 2**14, 2**14
 """The most points of a tree, and the most rows of a seeding, that fit into one program."""
@@ -34,7 +34,7 @@ def is_fused(X: torch.Tensor) -> bool:
 
 
 def working_precision(block: torch.Tensor, dtype: str) -> str:
-    """That of a preparation, as far as it is any good here: processors have no half precision."""
+    """The precision of a preparation; float32 for float16, which processors do not compute in."""
     return dtype if block.is_cuda else on_numpy.working_precision(block, dtype)
 
 

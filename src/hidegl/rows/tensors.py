@@ -28,7 +28,7 @@ except ImportError as error:
     raise ImportError("tensors and GPUs need torch: pip install 'hidegl[gpu]'") from error
 
 BLOCK_NUMBERS = {"cpu": 2**20, "cuda": 2**28}
-"""How many numbers a block has: a GPU wants much to do at once."""
+"""Numbers per block. A GPU is fast on large blocks only."""
 
 FEWEST_ROWS = 4096
 

@@ -71,7 +71,7 @@ class Labels:
 
     @property
     def are_by_class(self) -> bool:
-        """Whether each class has the same number of labels, two or more: so many of each were asked for.
+        """Whether each class has the same number of labels, two or more: they were drawn class by class.
 
         By chance this is rare. Such labels say nothing of how large the classes are.
         """
@@ -83,7 +83,7 @@ class Labels:
         return self.counts[self.given] > 1
 
     def checked(self, n_rows: int) -> Labels:
-        """Itself, if it fits so many rows."""
+        """Itself, if it fits this number of rows."""
         if self.n_rows != n_rows or self.given.dtype.kind != "i" or self.rows.shape != self.given.shape:
             raise ValueError(f"labels must be a whole number for each of {n_rows} rows")
         if not np.all((self.rows >= 0) & (self.rows < n_rows)):

@@ -49,10 +49,10 @@ def _named_shares(prior: str, labels: Labels) -> Vector:
 
 
 def shrunk_shares(labels: Labels) -> Vector:
-    """The shares of the given labels, drawn to equal ones as far as so few labels leave them open.
+    """Label frequencies, shrunk towards uniform when labels are few.
 
-    By the weight of James and Stein: (degrees of freedom − 2) / χ², with χ² the distance of the labels' shares to equal
-    ones in units of what chance makes of it. Two or three classes are not drawn at all.
+    James–Stein shrinkage: the weight of uniform shares is (degrees of freedom − 2) / χ², where χ² is the test statistic
+    of the label counts against uniform ones. With two or three classes there is no shrinkage.
     """
     counts = labels.counts
     p, c = counts / counts.sum(), len(counts)

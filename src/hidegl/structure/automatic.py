@@ -13,7 +13,7 @@ from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_edges
 
 MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
-"""n_points="auto": so many points, but at least so many rows for each."""
+"""n_points="auto": at most this number of points, and at least this number of rows per point."""
 
 SHARED_BY = 2.0
 """sigma="auto": the number of points that share a row, as the exponential of the mean entropy of Z's rows."""

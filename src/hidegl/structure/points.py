@@ -23,7 +23,7 @@ from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_cost, tree_edges
 
 SEEDING_ROWS = 5
-"""How many sampled rows a point the k-means++ seeding looks at."""
+"""Rows per point that the k-means++ seeding samples."""
 
 LLOYD_STEPS = 2
 """The learning goes on from the start, so the start need not converge."""
@@ -90,7 +90,7 @@ def learn_points(
 ) -> HighDensePoints:
     """Algorithm 1, lines 2–7, from the points C. One pass over the rows an iteration, O(nkd), which sends k×d.
 
-    With `relaxation` above 1 each M-step goes so many times as far, which halves the number of iterations; one that
+    With `relaxation` above 1, each step goes that many times as far, which halves the number of iterations; one that
     would lower the objective is taken back and done plainly. Stops when the objective gains less than `tol` times σ a
     row. The tree returned is that of the points returned, where Algorithm 1 leaves it one step behind. `history` holds
     the objectives of the iterations before C, when the learning goes on from a checkpoint; `report` sees what was

@@ -30,10 +30,10 @@ FEW_COLUMNS = 30
 """Up to here, columns are taken as measurements in units of their own, and standardised."""
 
 OUTWEIGHS = 100
-"""A column that varies this many times as much as the median one has a unit of its own, and would decide alone."""
+"""A column with a standard deviation this many times the median one has another unit, and would dominate."""
 
 MANY_COLUMNS = 100
-"""From here on, signed columns are taken as an embedding, and distances gain from fewer, principal components."""
+"""Above this number, signed columns are taken for an embedding, and principal components make distances better."""
 
 MOST_COMPONENTS = 200
 """No more principal components than this."""
@@ -47,10 +47,10 @@ SAMPLE_ROWS = 5_000
 """How many rows the map is learned from."""
 
 FLOAT64_NUMBERS = 5_000_000
-"""Up to so many numbers, float64 input is computed in float64."""
+"""Up to this number of values, float64 input is computed in float64."""
 
 DENSE_COLUMNS = 2000
-"""Up to so many columns, a sparse sample is made dense to learn from."""
+"""Up to this number of columns, a sparse sample is made dense."""
 
 LARGEST = 1e140
 """Beyond it, sums of squares overflow in float64."""
@@ -59,7 +59,7 @@ LARGEST_HALF = 6e4
 """Where half precision ends."""
 
 FEW_MOVED = 1e-3
-"""Half precision is used if rounding to it matters for no more than this part of the rows."""
+"""Half precision is used if rounding matters for at most this share of the rows."""
 
 FLOAT32_RANGE = (1e-12, 1e12)
 """Columns whose standard deviation is outside are computed in float64: squares of float32 overflow and vanish soon."""
@@ -116,7 +116,7 @@ def prepare(block: Any, preparation: Preparation) -> Any:
 
 
 def project(X: Any, preparation: Preparation, dtype: str) -> Any:
-    """The offset is taken off before the precision is reduced, since it may be far larger than the differences."""
+    """The offset is taken off before the precision is reduced, because it may be far larger than the differences."""
     if preparation.bounds is not None:
         X = namespace(X).clip(X, *cast(preparation.bounds, X.dtype))
     X = X - cast(preparation.offset, X.dtype)

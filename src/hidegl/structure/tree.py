@@ -20,7 +20,7 @@ def spanning_tree(C: NDArray[np.float64]) -> sp.csr_array:
 def tree_edges(C: Any) -> tuple[Any, Any]:
     """The two ends of each edge of that tree, where the points are.
 
-    Prim's algorithm, in place of the paper's Kruskal: on a complete graph it needs no sorting of k² edges. It takes
+    Prim's algorithm instead of the paper's Kruskal: on a complete graph it need not sort k² edges. It takes
     coincident points as they are, where scipy's `minimum_spanning_tree` reads a distance of 0 as "no edge".
     """
     return operations(C).tree_edges(C)
