@@ -24,7 +24,7 @@ from hidegl.basics.linalg import Matrix, PseudoInverse
 from hidegl.rows.assignments import Assignments, assign, nearest
 from hidegl.rows.local import LocalRows
 from hidegl.rows.simplex import simplex_least_squares
-from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.graph import SMALLEST_STRENGTH, ImplicitGraph, dense
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import class_shares, column_scales
 from hidegl.structure.automatic import automatic_n_points, automatic_sigma
@@ -75,8 +75,9 @@ class AGR(InductiveBaseline):
         k = len(self._anchors)
         graph = ImplicitGraph.over(Z, sp.csr_array((k, k)), kind="anchor", alpha=0.0, eta=0.0)
         Z_l = Z.take(labels.rows)
-        ZtLZ = graph.B - graph.B @ graph.M.solve(graph.B)
-        system = Z_l.gram(np.ones(len(labels.rows))).matrix() + self.gamma * (ZtLZ + ZtLZ.T) / 2
+        B = dense(graph.B)
+        ZtLZ = B - B @ (B / np.maximum(graph.mass, SMALLEST_STRENGTH)[:, None])  # M = Ξ⁻¹
+        system = dense(Z_l.gram(np.ones(len(labels.rows))).matrix()) + self.gamma * (ZtLZ + ZtLZ.T) / 2
         self.coef_ = PseudoInverse.of(system).solve(Z_l.transposed_product(labels.one_hot))
         self._scales = column_scales(graph.mass @ self.coef_, class_shares("balanced", labels))
         return Z.collect().product(self.coef_) * self._scales

@@ -1,19 +1,24 @@
-"""Linear systems of size k×k, and the paper's conjugate gradients on n rows. Never an inverse of n×n."""
+"""Linear systems of size k×k, dense or sparse, and the paper's conjugate gradients on n rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+
+TOLERANCE = 1e-8
+"""The relative residual at which a sparse system counts as solved."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,54 @@ class Cholesky:
         """The matrix again, from its factor: O(k³)."""
         L = np.tril(self.factor[0])
         return L @ L.T
+
+    def plus(self, matrix: Any) -> Cholesky:
+        """The system with another matrix added: O(k³)."""
+        return Cholesky.of(self.matrix + matrix, overwrite=True)
+
+    def inverse(self) -> Matrix:
+        """Dense, O(k³)."""
+        return self.solve(np.eye(len(self.factor[0])))
+
+
+@dataclass(frozen=True)
+class SparseSystem:
+    """A sparse symmetric positive definite matrix, solved by conjugate gradients with a diagonal preconditioner.
+
+    O(entries) per iteration and column, and no memory beyond the entries. With the implicit graph's matrices, M⁻¹ takes
+    about 7 iterations and S about 100, for any number of points.
+    """
+
+    matrix: sp.csr_array
+
+    def solve(self, right: Matrix) -> Matrix:
+        columns = right[:, None] if right.ndim == 1 else right
+        roots = 1 / np.sqrt(self.matrix.diagonal())[:, None]  # D^{-1/2} A D^{-1/2} has a unit diagonal
+        scaled = self._scaled
+        return (roots * conjugate_gradients(scaled.__matmul__, roots * columns, tol=TOLERANCE)).reshape(right.shape)
+
+    @cached_property
+    def _scaled(self) -> sp.csr_array:
+        roots = sp.diags_array(1 / np.sqrt(self.matrix.diagonal()))
+        return sp.csr_array(roots @ self.matrix @ roots)
+
+    def plus(self, matrix: Any) -> SparseSystem:
+        """The system with another matrix added."""
+        return SparseSystem(sp.csr_array(self.matrix + matrix))
+
+    def inverse(self) -> Matrix:
+        """Dense, O(k³): for the few questions that need all of it."""
+        return Cholesky.of(self.matrix.toarray(), overwrite=True).inverse()
+
+
+System = Cholesky | SparseSystem
+
+
+def factorised(matrix: Any, *, overwrite: bool = False) -> System:
+    """A symmetric positive definite system, ready to be solved."""
+    if hasattr(matrix, "tocsr"):
+        return SparseSystem(matrix.tocsr())
+    return Cholesky.of(matrix, overwrite=overwrite)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.checks import check_count
-from hidegl.basics.linalg import Matrix, Vector, solve_spd
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import namespace
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
@@ -81,12 +81,11 @@ class Field:
     """S and how it changes as points get labels: each takes a rank-one step v vᵀ from it, kept as v. O(k) a step."""
 
     def __init__(self, rule: LGCRule, labelled: Assignments, weights: Vector) -> None:
-        identity = np.eye(len(weights))
-        self._S = rule.system.solve(identity)
+        self._S = rule.system.inverse()
         self._noise = NOISE * float(np.diag(self._S).mean())
         if len(labelled.columns):
             seen = labelled.gram(np.full(len(labelled.columns), 1 / self._noise)).matrix()
-            self._S = solve_spd(rule.system.matrix + seen, identity)
+            self._S = rule.system.plus(seen).inverse()
         self._weights = weights
         self._towards = self._S @ weights
         self._variance = np.diag(self._S).copy()

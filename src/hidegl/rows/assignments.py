@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 
 from hidegl.rows.arrays import namespace, on_host, operations
 
+DENSE_POINTS, FEW_NEAREST = 1500, 32
+"""Matrices of points × points are sparse for more points than this, if each row belongs to few of them."""
+
+SUMMED_AT_ONCE = 16
+
 
 @dataclass(frozen=True)
 class Assignments:
@@ -64,8 +69,11 @@ class Assignments:
         """Zᵀ1 and ZᵀX, what the M-step needs."""
         return operations(self.columns).point_sums(self.columns, self.weights, X, self.n_points)
 
-    def gram(self, row_weights: Any = None) -> Gram:
-        """Zᵀ diag(row_weights) Z (k, k), with ones for None."""
+    def gram(self, row_weights: Any = None) -> Gram | SparseGram:
+        """Zᵀ diag(row_weights) Z (k, k), with ones for None: sparse on this host, where there are many points."""
+        here, few = isinstance(self.columns, np.ndarray), self.columns.shape[1] <= FEW_NEAREST
+        if here and few and self.n_points > DENSE_POINTS:
+            return SparseGram.of(self, row_weights)
         return Gram(self.n_points, [(self.columns, self.weights, row_weights)])
 
     def product(self, A: Any) -> Any:
@@ -130,6 +138,34 @@ class Gram:
 
     def on_host(self) -> NDArray[np.float64]:
         return on_host(self.matrix())
+
+
+@dataclass
+class SparseGram:
+    """The same as a sparse matrix: a row has about a hundred entries, however many points there are."""
+
+    parts: list[sp.csr_array]
+
+    @classmethod
+    def of(cls, Z: Assignments, row_weights: Any) -> SparseGram:
+        left = Z.to_csr().astype(np.float64)
+        right = left if row_weights is None else sp.csr_array(sp.diags_array(np.asarray(row_weights)) @ left)
+        return cls([sp.csr_array(left.T @ right)])
+
+    def __iadd__(self, other: SparseGram) -> SparseGram:
+        self.parts += other.parts
+        if len(self.parts) > SUMMED_AT_ONCE:
+            self.matrix()
+        return self
+
+    def matrix(self) -> sp.csr_array:
+        while len(self.parts) > 1:  # pairs first: the total, which is large, is added to rarely
+            pairs = (self.parts[i : i + 2] for i in range(0, len(self.parts), 2))
+            self.parts = [pair[0] if len(pair) == 1 else sp.csr_array(pair[0] + pair[1]) for pair in pairs]
+        return self.parts[0]
+
+    def on_host(self) -> sp.csr_array:
+        return self.matrix()
 
 
 def nearest(X: Any, C: Any, s: int) -> tuple[Any, Any]:

@@ -11,10 +11,10 @@ from typing import Self
 
 import numpy as np
 
-from hidegl.basics.linalg import Matrix, PseudoInverse, Vector, conjugate_gradients
+from hidegl.basics.linalg import Cholesky, Matrix, PseudoInverse, Vector, conjugate_gradients
 from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram
-from hidegl.spreading.graph import ImplicitGraph
+from hidegl.rows.assignments import Assignments, Gram, SparseGram
+from hidegl.spreading.graph import ImplicitGraph, dense
 from hidegl.spreading.rule import LabelledRows
 
 
@@ -31,8 +31,9 @@ class AGRRule:
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
         """One pass over Z for Zᵀ diag(W1) Z, which sends k×k."""
         (weighted,) = on_host(graph.Z.sum(degree_gram, graph.point_degrees))
-        ZtLZ = weighted - graph.B @ graph.M.solve(graph.B)
-        return cls(np.ones(len(graph.mass)), graph.mass, lambda2, ZtLZ + ZtLZ.T + lambda2 * graph.B)
+        B = dense(graph.B)
+        ZtLZ = dense(weighted) - B @ Cholesky.of(dense(graph.M_inv)).solve(B)
+        return cls(np.ones(len(graph.mass)), graph.mass, lambda2, ZtLZ + ZtLZ.T + lambda2 * B)
 
     @cached_property
     def inverse(self) -> PseudoInverse:
@@ -50,6 +51,6 @@ class AGRRuleByCG(AGRRule):
         return conjugate_gradients(self.system.__matmul__, self.lambda2 * labelled.ZtY)
 
 
-def degree_gram(Z: Assignments, point_degrees: Vector) -> tuple[Gram]:
+def degree_gram(Z: Assignments, point_degrees: Vector) -> tuple[Gram | SparseGram]:
     """Zᵀ diag(W1) Z of a block."""
     return (Z.gram(Z.product(point_degrees)),)

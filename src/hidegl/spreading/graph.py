@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.basics.linalg import Cholesky, Matrix, Vector, solve_spd
+from hidegl.basics.linalg import Matrix, System, Vector, factorised, solve_spd
 from hidegl.rows.base import Rows
 from hidegl.structure.structure import PointSums
 from hidegl.structure.tree import edges
@@ -27,8 +28,10 @@ SMALLEST_STRENGTH = 1e-12
 """A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""
 
 
-def accurate(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
-    """M⁻¹ = E(I − P̃), diagonally dominant for α < 1."""
+def accurate(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Any:
+    """M⁻¹ = E(I − P̃), diagonally dominant for α < 1; sparse if B is."""
+    if hasattr(B, "tocsr"):
+        return sp.csr_array(sp.diags_array(point_strength(mass, G, eta)) - alpha * eta * G - alpha**2 * B)
     M_inv = -(alpha**2) * B
     M_inv[np.diag_indices_from(M_inv)] += point_strength(mass, G, eta)
     M_inv[edges(G)] -= alpha * eta
@@ -36,18 +39,23 @@ def accurate(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float)
     return M_inv
 
 
-def approx(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
-    """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W)."""
+def approx(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Matrix:
+    """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W): dense, as an inverse is."""
     strength = point_strength(mass, G, eta)
     M_inv = strength[:, None] * solve_spd(
-        np.diag(strength) + alpha * eta * G.toarray() + alpha**2 * B, np.diag(strength)
+        np.diag(strength) + alpha * eta * G.toarray() + alpha**2 * dense(B), np.diag(strength)
     )
     return (M_inv + M_inv.T) / 2
 
 
-def anchor(mass: Vector, G: sp.csr_array, B: Matrix, alpha: float, eta: float) -> Matrix:
+def anchor(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Any:
     """M⁻¹ = Ξ, Liu's anchor graph (Proposition 3): no tree, no longer walks."""
-    return np.diag(point_strength(mass, G, eta=0.0))
+    strength = point_strength(mass, G, eta=0.0)
+    return sp.csr_array(sp.diags_array(strength)) if sp.issparse(B) else np.diag(strength)
+
+
+def dense(matrix: Any) -> Matrix:
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
 def point_strength(mass: Vector, G: sp.csr_array, eta: float) -> Vector:
@@ -55,7 +63,7 @@ def point_strength(mass: Vector, G: sp.csr_array, eta: float) -> Vector:
     return np.maximum(mass + eta * G.sum(axis=1), SMALLEST_STRENGTH)
 
 
-GRAPHS: dict[str, Callable[[Vector, sp.csr_array, Matrix, float, float], Matrix]] = {
+GRAPHS: dict[str, Callable[[Vector, sp.csr_array, Any, float, float], Any]] = {
     "accurate": accurate,
     "approx": approx,
     "anchor": anchor,
@@ -67,9 +75,11 @@ class ImplicitGraph:
     """W = Z M Zᵀ over n rows, held as Z (sparse, where the rows live) and k×k matrices."""
 
     Z: Rows
-    B: Matrix
+    B: Any
+    """Dense, or sparse where there are many points; and so is M⁻¹, unless its formula has an inverse."""
+
     mass: Vector
-    M_inv: Matrix
+    M_inv: Any
 
     @classmethod
     def over(
@@ -80,20 +90,19 @@ class ImplicitGraph:
         kind: str,
         alpha: float,
         eta: float,
-        sums: tuple[Matrix, Vector] | None = None,
+        sums: tuple[Any, Vector] | None = None,
     ) -> ImplicitGraph:
         """B and the mass are `sums`, or take one pass over Z, which sends k×k."""
         if sums is None:
             taken = PointSums.over(Z)
-            assert taken.B is not None
             sums = taken.B, taken.mass
         B, mass = sums
         return cls(Z, B, mass, GRAPHS[kind](mass, G, B, alpha, eta))
 
     @cached_property
-    def M(self) -> Cholesky:
+    def M(self) -> System:
         """M as a solve with M⁻¹."""
-        return Cholesky.of(self.M_inv)
+        return factorised(self.M_inv)
 
     @cached_property
     def point_degrees(self) -> Vector:

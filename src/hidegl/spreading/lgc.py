@@ -15,11 +15,11 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.basics.linalg import Cholesky, Matrix, Vector, conjugate_gradients
+from hidegl.basics.linalg import Cholesky, Matrix, SparseSystem, System, Vector, conjugate_gradients, factorised
 from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram
+from hidegl.rows.assignments import Assignments, Gram, SparseGram
 from hidegl.rows.base import Rows
-from hidegl.spreading.graph import ImplicitGraph
+from hidegl.spreading.graph import ImplicitGraph, dense
 from hidegl.spreading.rule import LabelledRows
 
 
@@ -28,10 +28,10 @@ class DegreeRule:
     """A rule with D = w diag(W1) + λ2 I: δ, Zᵀ D⁻¹ 1, and two factorised k×k matrices, M⁻¹ and S = M⁻¹ − w Zᵀ D⁻¹ Z."""
 
     Z: Rows
-    M: Cholesky
+    M: System
     delta: Vector
     totals: Vector
-    system: Cholesky
+    system: System
 
     degree_weight: ClassVar[float]
 
@@ -40,12 +40,16 @@ class DegreeRule:
         """One pass over Z, which sends k×k. S is of all rows, labelled or not, so that it serves all labels."""
         delta = cls.degree_weight * graph.point_degrees + lambda2
         S, totals = on_host(graph.Z.sum(degree_sums, delta))
-        S *= -cls.degree_weight
-        S += graph.M_inv
-        return cls(graph.Z, graph.M, delta, totals, Cholesky.of(S, overwrite=True))
+        if sp.issparse(graph.M_inv):
+            S = graph.M_inv - cls.degree_weight * S
+        else:  # in place: the matrices are large
+            S = dense(S)
+            S *= -cls.degree_weight
+            S += graph.M_inv
+        return cls(graph.Z, graph.M, delta, totals, factorised(S, overwrite=True))
 
 
-def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram, Vector]:
+def degree_sums(Z: Assignments, delta: Vector) -> tuple[Gram | SparseGram, Vector]:
     """Zᵀ D⁻¹ Z and Zᵀ D⁻¹ 1 of a block."""
     weights = 1 / Z.product(delta)
     return Z.gram(weights), Z.mass(weights)
@@ -60,7 +64,7 @@ class LGCRule(DegreeRule):
     def infer(self, labelled: LabelledRows) -> Matrix:
         """The labelled rows are taken out of S by Woodbury's identity: O(k²l), and no second factorisation.
 
-        If they are more than the points, the system without them is factorised instead.
+        If they are more than the points, or if S is sparse, the system without them is solved instead.
         """
         return self.infer_and_leave_one_out(labelled, leave_out=False)[0]
 
@@ -76,9 +80,9 @@ class LGCRule(DegreeRule):
         """
         weights = labelled.Z.product(self.delta)
         hidden = np.empty((0, labelled.Y.shape[1]))
-        if len(labelled.rows) > len(self.delta):
+        if isinstance(self.system, SparseSystem) or len(labelled.rows) > len(self.delta):
             gram_l, _ = degree_sums(labelled.Z, self.delta)
-            system = Cholesky.of(self.system.matrix + 2 * gram_l.matrix(), overwrite=True)
+            system = self.system.plus(2 * gram_l.matrix())
             A = 2 * system.solve(labelled.ZtY)
             if leave_out:
                 parts = (labelled.Z[i : i + len(self.delta)].dense for i in range(0, len(weights), len(self.delta)))
@@ -109,7 +113,7 @@ class LGCRuleForManyLabellings(LGCRule):
 
     @cached_property
     def _inverse(self) -> Matrix:
-        return self.system.solve(np.eye(len(self.delta)))
+        return self.system.inverse()
 
     def _influence(self, labelled: LabelledRows) -> Matrix:
         return labelled.Z.product(self._inverse).T

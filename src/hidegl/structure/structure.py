@@ -19,7 +19,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Progress
 from hidegl.basics.warnings import warn_user
 from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram
+from hidegl.rows.assignments import Assignments, Gram, SparseGram
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
@@ -43,10 +43,10 @@ class Record:
 
 @dataclass(frozen=True)
 class PointSums:
-    """Sums over Z: the mass Zᵀ1 (k,), and B = ZᵀZ (k, k) as long as it is needed."""
+    """Sums over Z: the mass Zᵀ1 (k,), and B = ZᵀZ (k, k), dense or sparse, as long as it is needed."""
 
     mass: Vector
-    B: Matrix | None = field(default=None, repr=False)
+    B: Any = field(default=None, repr=False)
 
     @classmethod
     def over(cls, Z: Rows) -> PointSums:
@@ -55,7 +55,7 @@ class PointSums:
         return cls(mass, B)
 
 
-def gram_sums(Z: Assignments) -> tuple[Gram, Vector]:
+def gram_sums(Z: Assignments) -> tuple[Gram | SparseGram, Vector]:
     """B = ZᵀZ and the mass Zᵀ1 of a block."""
     return Z.gram(), Z.mass()
 
@@ -92,13 +92,10 @@ class Structure:
         """The same without B, which is as large as a factor that is made from it; `point_sums` takes it again."""
         return self if self.sums is None else replace(self, sums=PointSums(self.sums.mass))
 
-    def point_sums(self) -> tuple[Matrix, Vector]:
+    def point_sums(self) -> tuple[Any, Vector]:
         """B and the mass, those at hand or from one pass over Z."""
-        if self.sums is None or self.sums.B is None:
-            taken = PointSums.over(self.Z)
-            assert taken.B is not None
-            return taken.B, taken.mass
-        return self.sums.B, self.sums.mass
+        taken = PointSums.over(self.Z) if self.sums is None or self.sums.B is None else self.sums
+        return taken.B, taken.mass
 
     @property
     def n_points(self) -> int:
