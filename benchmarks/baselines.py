@@ -1,4 +1,4 @@
-"""The paper's other systems beside the paper's numbers: a page about all their cells, their seconds, and low cells.
+"""The methods that the paper compares with: a page with all their cells, their seconds, and the low cells.
 
     HIDEGL_DATA=folder python benchmarks/baselines.py times        seconds of a fit, into results/baseline_times.json
     HIDEGL_DATA=folder python benchmarks/baselines.py checks       why cells are low, into results/baseline_checks.json
@@ -49,7 +49,7 @@ def table() -> None:
 
 
 def quoted_others(name: str) -> dict[str, dict[int, float]]:
-    """The paper's numbers for its other systems."""
+    """The paper's numbers for the methods that it compares with."""
     return {
         method: {n_labels: mean for n_labels, (mean, _) in cells.items()}
         for method, cells in quoted(name).items()
@@ -58,14 +58,14 @@ def quoted_others(name: str) -> dict[str, dict[int, float]]:
 
 
 def our_cells(name: str) -> Cells:
-    """Ours, by the draws that the paper's numbers are likely from."""
+    """Our cells, for the kind of draws that the paper's numbers are likely from."""
     trials = STORE.trials(name)
     balanced, random = cells_of(trials, "balanced"), cells_of(trials, "random")
     return {m: (random if m in QUOTED_BY_THE_PAPER else balanced).get(m, {}) for m in quoted_others(name)}
 
 
 def times() -> None:
-    """A fit of each system, its graph or anchors included, on rows that are prepared already; nothing is tuned."""
+    """One fit of each method, including its graph or anchors, on prepared rows; nothing is tuned."""
     results = []
     for name in ("optdigits", "mnist"):
         X, y = load_data_set(name)
@@ -76,7 +76,7 @@ def times() -> None:
         labels = hide_labels(y, labelled)
         for method, (kind, fixed) in {**MODELS, "HiDeGL": (HiDeGL, {})}.items():
             model = kind(**fixed, preprocess=None, n_components=None, random_state=0)
-            model.fit(rows[:2000], np.where(np.arange(2000) < 20, y[:2000], -1))  # compiles what there is to compile
+            model.fit(rows[:2000], np.where(np.arange(2000) < 20, y[:2000], -1))  # compiles the loops
             start = time.perf_counter()
             model.fit(rows, labels)
             seconds = time.perf_counter() - start
@@ -87,7 +87,7 @@ def times() -> None:
 
 
 def lae_seconds() -> dict[str, Any]:
-    """The local anchor embedding alone: 136,896 EMNIST digits, 500 anchors, the 3 nearest."""
+    """The seconds of local anchor embedding alone: 136,896 EMNIST digits, 500 anchors, the 3 nearest."""
     X, _ = load_data_set("emnist_digits")
     rng = np.random.default_rng(0)
     rows = LocalRows(prepare(X, learn_preparation(LocalRows(X), preprocess="auto", n_components=None, rng=rng)))
@@ -109,7 +109,7 @@ def page() -> str:
         counts = label_counts(name)
         lines += [
             f"\n## {title}\n",
-            "| system | " + " | ".join(f"l = {n}" for n in counts) + " |",
+            "| method | " + " | ".join(f"l = {n}" for n in counts) + " |",
             "|---" * (len(counts) + 1) + "|",
         ]
         for method, numbers in paper.items():
@@ -141,42 +141,44 @@ def times_table() -> list[str]:
     r = results["lae"]
     lines.append(
         f"\nThe local anchor embedding of {r['rows']:,} EMNIST digits (k = {r['anchors']}, s = {r['nearest']}) "
-        f"takes {r['seconds']} s on {r['columns']} columns, the search for anchors counted in. The paper reports "
-        f"3,400 s for 280,000."
+        f"takes {r['seconds']} s on {r['columns']} columns,\nincluding the search for the nearest anchors. The paper "
+        f"reports 3,400 s for 280,000."
     )
     return lines
 
 
-HEAD = """# The paper's other systems
+HEAD = """# The methods that the paper compares with
 
-Accuracy in percent on the unlabelled rows: ours, mean ± standard deviation over ten draws, and the paper's number in
-brackets. The protocol is the paper's, an *oracle*: for each cell the best setting of a small grid, by the accuracy that
-is reported. The paper does not say how it drew the labels. The rows from k-NN to MP are quoted by it from Subramanya
-and Bilmes (2011), who draw at random (here: at least one a class); for its own, equally many of each class are drawn.
-Every system gets the rows as hidegl prepares them, in components that explain 90 % of the variance.
-`hidegl.paper.methods` states the grids, `hidegl paper all` made the trials ([paper](paper/README.md) has them beside
-HiDeGL's), and `benchmarks/baselines.py table` made this page. A dash is a cell that was not run.
+Accuracy in percent on the unlabelled rows: mean ± standard deviation over ten draws, the paper's number in brackets.
+The protocol is the paper's, an *oracle*: for each cell, the best setting of a small grid, by the accuracy that is
+reported. The paper does not say how it drew the labels. It quotes the rows from k-NN to MP from Subramanya and Bilmes
+(2011), who draw at random; here these methods get random draws with at least one label per class. The other methods
+get balanced draws, with the same number of labels per class. Every method gets the rows as hidegl prepares them, in
+components that explain 90 % of the variance.
 
-Of {cells} cells run ({total} in the paper), {near} are at most 3 points below the paper's number, or above it.
+`hidegl.paper.methods` has the grids. `hidegl paper all` made the trials; [paper](paper/README.md) compares them with
+HiDeGL. `benchmarks/baselines.py table` made this page. A dash marks a cell that was not run.
+
+Of {cells} cells run ({total} in the paper), {near} are above the paper's number or at most 3 points below it.
 """
 
 
 TIMES = """
 ## Seconds of a fit
 
-{labels} labels, default settings, {cores} cores, the graph or the anchors counted in, rows prepared already
-(`benchmarks/baselines.py times`).
+{labels} labels, default settings, {cores} cores. Times include the graph or the anchors, but not the preparation of the
+rows (`benchmarks/baselines.py times`).
 
-| system | Opt-Digits (5,620 rows) | MNIST (70,000 rows) |
+| method | Opt-Digits (5,620 rows) | MNIST (70,000 rows) |
 |---|---|---|"""
 
 BELOW = """
 ## Cells more than 3 points below the paper
 
-The paper quotes k-NN, SGT, LapRLS, SQ-Loss-I and MP from Subramanya and Bilmes, who name neither their draws nor
-every setting.
+The paper quotes k-NN, SGT, LapRLS, SQ-Loss-I and MP from Subramanya and Bilmes, who give neither their draws nor all
+their settings.
 
-| cell | ours | paper | best setting of the grid | why, as far as it is known |
+| cell | ours | paper | best setting of the grid | reason, if known |
 |---|---|---|---|---|"""
 
 CHECKS: dict[str, tuple[str, Any, int, str]] = {
@@ -210,15 +212,15 @@ CHECKS: dict[str, tuple[str, Any, int, str]] = {
         "balanced",
     ),
 }
-"""One change at a time, to find out why a cell is low: data, system, labels, kind of draws."""
+"""One change at a time, to find out why a cell is low: data, method, number of labels, kind of draws."""
 
 REASONS = {
-    ("usps2", "SGT"): "it cuts the rows in the shares of the labels, and one class has 20 % of the rows: at l = 100, "
-    "{sgt_balanced} with balanced draws, {sgt_random} with random ones. Raw pixels do not matter ({sgt_raw})",
-    ("usps2", "LapRLS"): "the draws: {laprls_balanced} with balanced ones at l = 100",
-    ("usps2", "MP"): "the draws, in part: {mp_balanced} with balanced ones",
-    ("usps2", "AGR(LAE)"): "the draws: {lae_random} with random ones at l = 150. Raw pixels are no better ({lae_raw})",
-    ("optdigits", "k-NN"): "not known: there is nothing to set in 1-NN, and balanced draws give {knn_balanced}",
+    ("usps2", "SGT"): "it cuts the rows in proportion to the labels, and one class has 20 % of the rows: at l = 100, "
+    "{sgt_balanced} with balanced draws, {sgt_random} with random ones. Raw pixels make no difference ({sgt_raw})",
+    ("usps2", "LapRLS"): "the draws: {laprls_balanced} with balanced draws at l = 100",
+    ("usps2", "MP"): "the draws, in part: {mp_balanced} with balanced draws",
+    ("usps2", "AGR(LAE)"): "the draws: {lae_random} with random draws at l = 150. Raw pixels are no better ({lae_raw})",
+    ("optdigits", "k-NN"): "not known: 1-NN has nothing to tune, and balanced draws give {knn_balanced}",
     ("optdigits", "LapRLS"): "not known: raw pixels and balanced draws give {laprls_optdigits}",
     ("optdigits", "SQ-Loss-I"): "3.1 points, about one standard deviation of the draws",
 }

@@ -34,7 +34,7 @@ def page() -> str:
     fits = "\n".join(
         f"| {what} | {fit['seconds']:.3f} | {fit['dtype']}, {fit['n_components']} columns | {right(fit)} |"
         for what, fit in (
-            ("280,000 × 784 pixels, k = 500, a tensor on the card", a["fit_from_a_tensor"]),
+            ("280,000 × 784 pixels, k = 500, a tensor on the GPU", a["fit_from_a_tensor"]),
             ("the same from a numpy array", a["fit_from_an_array"]),
             ("the same tensor, without principal components", a["fit_in_784_columns"]),
             ("… and all rows in every iteration", a["fit_in_784_columns_on_all_rows"]),
@@ -76,7 +76,7 @@ def page() -> str:
         sent=many[0]["megabytes_to_this_host_an_iteration"],
         small=many[0]["megabytes_of_k_times_d"],
         killed_seconds=killed[0]["seconds"],
-        killed_same="the same points and labels, bit by bit"
+        killed_same="the same points and labels, bit for bit"
         if cluster["killed_same_labels"] and cluster["killed_same_points"]
         else "OTHER RESULTS",
         agreement=cluster["same_labels_as_local_percent"],
@@ -98,7 +98,7 @@ def middle(values: list[float]) -> float:
 
 
 def billion(speed: dict[str, Any], cluster: dict[str, Any], gpu: dict[str, Any]) -> dict[str, str]:
-    """A fit of 10⁹ × 256 rows on 20 machines of 16 cores, from the rates of one core that were measured here."""
+    """The estimate for a fit of 10⁹ × 256 rows on 20 machines with 16 cores, from the measured rates of one core."""
     i = speed["iteration"][0]
     core = 2 * i["rows"] * i["columns"] * i["points"] / i["iteration_seconds"] / speed["environment"]["cores"]
     read = cluster["rows"] * cluster["columns"] * 4 / 2  # bytes, by each of two workers
@@ -131,21 +131,24 @@ def billion(speed: dict[str, Any], cluster: dict[str, Any], gpu: dict[str, Any])
 
 TEXT = """# Scaling
 
-The same `HiDeGL` fits rows in memory, on disk, on a GPU and on a cluster. Only the home of the rows changes: X is an
-array, a path, a tensor or a Dask array, and the mathematics is written once (see [architecture](architecture.md)).
+The same `HiDeGL` fits rows in memory, on disk, on a GPU and on a cluster. Only the place of the rows changes: X is
+an array, a path, a tensor or a Dask array. The mathematics is written once (see [architecture](architecture.md)).
 `python benchmarks/scaling.py` writes this page from [benchmarks/results](../benchmarks/results), which
-`benchmarks/speed.py`, `benchmarks/gpu.py` and `benchmarks/cluster.py` make; each file names its machine and versions.
+`benchmarks/speed.py`, `benchmarks/gpu.py` and `benchmarks/cluster.py` make. Each file names its machine and
+versions.
 
 ## Which engine for which size
 
 | your rows | use |
 |---|---|
-| up to a million, or whatever memory holds | an array: nothing to set up |
-| more than memory holds, one machine | a path: `.npy`, Parquet, HDF5, Zarr; as fast as memory, a block at a time |
-| a GPU is there, and 5 million numbers or more | the same call: `device="auto"` finds it; a tensor on it saves the copy |
-| more than one machine reads in the time you have | a Dask array, or `hidegl.read_rows("rows/*.parquet", cluster=True)` |
+| up to a million, or all that fit in memory | an array: no set-up |
+| more than fit in memory, on one machine | a path: `.npy`, Parquet, HDF5, Zarr; read in blocks, as fast as memory |
+| 5 million numbers or more, and a GPU | the same call: `device="auto"` finds the GPU; a tensor on it saves the copy |
+| more than one machine can read in your time | a Dask array, or `hidegl.read_rows("rows/*.parquet", cluster=True)` |
 
-Seconds from the rows to all labels, 64 columns, k = 1,000; two cores of a server, and one {device}:
+`hidegl.read_rows` and `fit` also take CSV and TSV files, and read them into memory.
+
+Seconds from the rows to all labels, with 64 columns and k = 1,000, on two cores of a server and on one {device}:
 
 | rows | array, two cores | file, two cores | tensor on the GPU |
 |---|---|---|---|
@@ -157,42 +160,43 @@ Seconds from the rows to all labels, 64 columns, k = 1,000; two cores of a serve
 pip install 'hidegl[gpu]'
 ```
 
-`HiDeGL(device="cuda").fit(X)` sends an array to the card; if it does not fit there, in blocks, which are read and copied
-while the card computes. `fit(tensor)` takes a tensor where it is. Attributes are numpy arrays; `predict` answers a
-tensor with a tensor.
+`HiDeGL(device="cuda").fit(X)` sends an array to the GPU. An array that does not fit there is sent in blocks, which
+are read and copied while the GPU computes. `fit(tensor)` uses a tensor where it is. Attributes are numpy arrays;
+for a tensor, `predict` returns a tensor.
 
-Rows are kept in half precision on the card when rounding moves them by less than a hundredth of the distance to their
-nearest neighbours (a sample tells), and in float32 otherwise. The product chooses the nearest points, and their distances
-are computed again from differences, in float32. From the same start, the labels are those of a fit in float64 from end to
-end for {same} of the 280,000 rows below.
+Rows are stored in half precision on the GPU if rounding moves them by less than 1 % of the distance to their
+nearest neighbours (measured on a sample), and in float32 otherwise. The matrix product only chooses the nearest
+points. Their distances are computed again from differences, in float32. Compared with a fit entirely in float64
+from the same start, the labels are equal for {same} of the 280,000 rows below.
 
-One {device}, torch {torch}, median of 5 after a warm-up, the start and the labels of all rows counted in:
+One {device}, torch {torch}, median of 5 runs after a warm-up, including the start and the labels of all rows:
 
 | fit | seconds | computed in | right, 100 labels |
 |---|---|---|---|
 {fits}
 
-- The first is {paper} times as fast as the paper's {paper_seconds} s on its own machine, which leave the k-means out.
-- 15 iterations on 280,000 × 784 rows take {kmeans[hidegl_seconds]} s, and 15 steps of k-means in plain torch with TF32
-  {kmeans[kmeans_seconds]} s (cuML and faiss were not on that machine).
-- 4 million × 64 rows, as points grow: {points}. Beyond a few thousand, what
-  grows with the square and the cube of the points is not yet made for the card: Prim's tree is one program there, and the
-  k×k systems of the graph are solved on the host.
-- 8 million × 64 rows, k = 1,000: {host[on_the_device]} s on the card, {host[sent_at_once]} s from an array that is sent at
-  once, {host[sent_in_blocks]} s if it is sent in blocks.
+- The first row is {paper} times as fast as the paper ({paper_seconds} s on its own machine, without its k-means).
+- 15 iterations on 280,000 × 784 rows take {kmeans[hidegl_seconds]} s. 15 steps of k-means in plain torch with TF32
+  take {kmeans[kmeans_seconds]} s. (cuML and faiss were not available on that machine.)
+- 4 million × 64 rows, by the number of points:
+  {points}.
+  Beyond a few thousand points, steps that take k² and k³ operations are not yet optimised for the GPU: Prim's tree
+  is one program there, and the k×k systems of the graph are solved on the host.
+- 8 million × 64 rows, k = 1,000: {host[on_the_device]} s on the GPU, {host[sent_at_once]} s from an array that is
+  sent at once, {host[sent_in_blocks]} s from an array that is sent in blocks.
 
-One EM iteration, in milliseconds, rows in half precision, 3 points a row. The roofline is X read once and X·Cᵀ
-multiplied once, at the ceilings measured on that card: {copy} TB/s for a copy and {half} Tflop/s for a product in half
-precision.
+One EM iteration in milliseconds, with rows in half precision and 3 points per row. The roofline is the time to read
+X once and to compute X·Cᵀ once, at the peak rates measured on that GPU: {copy} TB/s for a copy and {half} Tflop/s
+for a product in half precision.
 
 | | E-step and sums | with tree and solve | Tflop | GB | roofline | share | share of three passes |
 |---|---|---|---|---|---|---|---|
 {iterations}
 
-We make three passes: products with the choice of points (one Triton kernel, nothing of size n×k is written), distances
-(X again), and sums (each row read once for each of its points). The last column holds them against the sum of their own
-floors. What is missing is in the choice of the nearest points: with few columns it costs more instructions than the
-product itself.
+An iteration makes three passes: products and the choice of points (one Triton kernel, which writes nothing of size
+n×k), distances (reads X again), and sums (read each row once per point). The last column compares their time with
+the sum of their own minimum times. The rest is spent on the choice of the nearest points: with few columns, it
+takes more instructions than the product itself.
 
 ## On a cluster
 
@@ -210,42 +214,42 @@ model = hidegl.HiDeGL().fit(rows, y)  # y: numpy or Dask
 labels = model.predict(rows)  # a lazy Dask array
 ```
 
-Blocks stay on their workers. An iteration is one task a block and a tree of sums: k×d numbers come back, never rows, and
-the memory of the driver does not grow with them. A worker that dies is made good by Dask; sums are added in a fixed
-order, so the result is the same. If the scheduler is lost, an error says so, and a fit with `checkpoint` goes on from its
-last iteration. `device="cuda"` lets each worker compute on its own GPU, and Dask arrays of tensors work as well; both
-were tested with tensors on processors only.
+Blocks stay on their workers. An iteration is one task per block and a tree of sums. Only k×d numbers come back,
+never rows, so the memory of the driver does not grow with the number of rows. If a worker dies, Dask computes its
+blocks again. Sums are added in a fixed order, so the result is the same. If the scheduler is lost, an error says
+so, and a fit with `checkpoint` resumes from its last iteration. With `device="cuda"` each worker computes on its
+own GPU; Dask arrays of tensors work as well. Both were tested only with tensors on CPUs.
 
-4,000,000 × 64 rows in 16 Parquet files, k = 500, two worker processes of one thread, beside the local engine with two
-threads on the same files and the same two cores ({processor}), runs taken in turns:
+4,000,000 × 64 rows in 16 Parquet files, k = 500: two worker processes with one thread each, compared with the local
+engine with two threads on the same files and the same two cores ({processor}), in turns:
 
 | | local | cluster |
 |---|---|---|
-| seconds, labels included | {local_seconds} | {cluster_seconds} ({ratio} × in the median of pairs) |
+| seconds, labels included | {local_seconds} | {cluster_seconds} (median ratio of pairs: {ratio}) |
 | peak memory of this process, MB | {local_peak:,} | {driver_peak:,} |
 | peak memory of a worker, MB | | {worker_peak:,} |
-| sent to this process an iteration, MB | | {sent} (k×d float64 are {small}) |
+| sent to this process per iteration, MB | | {sent} (k×d float64 are {small}) |
 
-The cluster is ahead because its workers read the files once and keep the rows, where one process reads them again for each
-sample. {agreement} % of the labels are the same. With a worker killed by SIGKILL in the midst of the learning, the fit
-took {killed_seconds} s and gave {killed_same}.
+The cluster is faster because its workers read the files once and keep the rows, while the single process reads them
+again for each sample. {agreement} % of the labels are the same. When a worker was killed (SIGKILL) during the
+learning, the fit took {killed_seconds} s and gave {killed_same}.
 
-## A billion rows, on paper
+## A billion rows, estimated
 
-10⁹ × 256 float32 rows are {terabytes} TB. With 20 machines of 16 cores, at the rates of one core that were measured here
-({core_rate} Gflop/s in an EM iteration, {read_rate} MB/s read from Parquet):
+10⁹ × 256 float32 rows are {terabytes} TB. The estimate is for 20 machines with 16 cores, at the rates of one core
+that were measured here ({core_rate} Gflop/s in an EM iteration, {read_rate} MB/s read from Parquet):
 
 | step | work | seconds |
 |---|---|---|
-| reading: once for each sample of rows (preparation, three stages, σ) and once for all | 6 × {terabytes} TB, {one_read} s each | {reads} |
-| learning k = 1,500 points: about 30 iterations on 384,000 rows | {traffic} MB back an iteration | {learning} |
+| reading: once for each sample of rows (preparation, three stages, σ) and once for all rows | 6 × {terabytes} TB, {one_read} s each | {reads} |
+| learning k = 1,500 points: about 30 iterations on 384,000 rows | {traffic} MB back per iteration | {learning} |
 | assigning every row to its points: one product | {petaflop} Pflop | {assign} |
-| the graph: two sums over assignments that are kept, {kept} GB a machine; k×k solves | | seconds |
+| the graph: two sums over assignments that are kept, {kept} GB per machine; k×k solves | | seconds |
 
-That is about {minutes} minutes, if disks and network keep up with 16 cores that read; most of it is reading, and rows that
-are kept in the memory of the workers are read once. On 20 GPUs the rows fit on the cards in half precision
-({card_gigabytes} GB each), and the product takes {card_seconds} s at the {card_rate} Tflop/s of the iteration on 50 million
-rows above: all of the time is reading.
+That is about {minutes} minutes, if disks and network keep up with 16 reading cores. Most of the time is reading;
+rows that workers keep in memory are read only once. On 20 GPUs the rows fit in half precision ({card_gigabytes} GB
+each), and the product takes {card_seconds} s at {card_rate} Tflop/s, the rate of the iteration on 50 million rows
+above. Then all of the time is reading.
 """
 
 if __name__ == "__main__":

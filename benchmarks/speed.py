@@ -1,7 +1,7 @@
-"""How fast, beside peers and beside the bare matrix product: each figure a ratio taken in one run on the same arrays.
+"""Speed, compared with other methods and with the matrix product alone, in one run on the same arrays.
 
     HIDEGL_DATA=folder make bench                              all of it
-    HIDEGL_DATA=folder python benchmarks/speed.py iteration    one part; the others keep their stored results
+    HIDEGL_DATA=folder python benchmarks/speed.py iteration    one part; the other parts keep their stored results
     python benchmarks/speed.py table | plot                    from results/speed.json
 
 Parts: iteration, mnist, emnist, rows, points, exactness.
@@ -35,7 +35,7 @@ from hidegl.structure.tree import tree_edges
 
 PAGE, PLOT = DOCS / "speed.md", DOCS / "speed.png"
 DRAWS = range(100, 110)
-"""Not the draws that anything was chosen on."""
+"""Nothing was chosen on these draws."""
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def measured() -> dict[str, Any]:
 
 
 def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
-    """The median over some runs."""
+    """The median over several runs."""
     taken = []
     for _ in range(repeats):
         begun = time.perf_counter()
@@ -74,7 +74,7 @@ def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
 
 
 def iteration() -> list[dict[str, Any]]:
-    """One EM iteration (tree, E-step, M-step) on MNIST's rows, beside X·Cᵀ in numpy; medians of 11, taken in turns."""
+    """One EM iteration (tree, E-step, M-step) on MNIST, compared with X·Cᵀ in numpy; medians of 11 runs, in turns."""
     X, _ = load_data_set("mnist")
     results = []
     for n_components in (None, 50):
@@ -109,7 +109,7 @@ def iteration() -> list[dict[str, Any]]:
 
 
 def mnist() -> dict[str, Any]:
-    """From uint8 pixels to labels, 50 labels; the peers get PCA-50 features of the pixels for free."""
+    """From uint8 pixels to labels, 50 labels; other methods get PCA-50 features, whose time is not counted."""
     import graphlearning as gl
     from sklearn.decomposition import PCA
     from sklearn.semi_supervised import LabelSpreading
@@ -163,7 +163,7 @@ def mnist() -> dict[str, Any]:
 
 
 def emnist() -> dict[str, Any]:
-    """280,000 × 784: EMNIST digits, the same one pixel to the right, and some one pixel down; k=500, the start in."""
+    """280,000 × 784: EMNIST digits, copies one pixel to the right, some one pixel down; k=500, start included."""
     X, y = load_shifted_digits()
     labelled = draw_labels(y, 100, seed=DRAWS[0])
     taken = []
@@ -182,7 +182,7 @@ def emnist() -> dict[str, Any]:
 
 
 def rows() -> dict[str, Any]:
-    """64 columns, k=1,000, 20 labels: time and peak memory as the rows grow, in memory and from a file."""
+    """64 columns, k=1,000, 20 labels: time and peak memory against the number of rows, in memory and from a file."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
         for n in (100_000, 1_000_000, 4_000_000):
@@ -219,7 +219,7 @@ def write_mixture(path: Path, n: int) -> None:
 
 
 def one_fit(where: str, path: str, labels_path: str) -> dict[str, float]:
-    """In a process of its own, for its peak memory: that of the fit, the data in memory counted in."""
+    """One fit in its own process, to measure its peak memory, including data in memory."""
     n = np.load(path, mmap_mode="r").shape[0]
     y = np.full(n, -1, dtype=np.int8)
     y[:20] = np.arange(20) % 10
@@ -233,7 +233,7 @@ def one_fit(where: str, path: str, labels_path: str) -> dict[str, float]:
 
 
 def points() -> list[dict[str, Any]]:
-    """MNIST as the points grow: seconds of a fit, and accuracy over ten draws of labels on that fit."""
+    """MNIST with more and more points: seconds of a fit, and accuracy over ten draws of labels on that fit."""
     X, y = load_data_set("mnist")
     results = []
     for k in (500, 1000, 2000, 5000, 10_000):
@@ -260,7 +260,7 @@ def points() -> list[dict[str, Any]]:
 
 
 def exactness() -> dict[str, Any]:
-    """What speed costs: labels from 8 assignments a row against all of them, and points from a sample."""
+    """The cost of speed: 8 assignments per row instead of all, and points learned on a sample."""
     agreement = {}
     for name in ("optdigits", "usps"):
         X, y = load_data_set(name)
@@ -325,11 +325,12 @@ def page() -> str:
 
 HEAD = """# Speed
 
-`make bench` makes every number on this page, stores it in `benchmarks/results/speed.json`, and writes the page. Times
-are of {cores} cores ({processor}). Those beside a peer or the bare product are medians of runs taken in turns on the
-same arrays; those for growing rows and points are single runs. The peers get PCA-50 features for free, and HiDeGL
-starts from the pixels. The 280,000 rows are 136,896 EMNIST digits, the same one pixel to the right, and some one pixel
-down; the paper's seconds are of its own machine, and leave its k-means out.
+`make bench` measures every number on this page, stores it in `benchmarks/results/speed.json`, and writes the page.
+Times are for {cores} cores ({processor}). Comparisons with other methods or with the matrix product are medians of runs
+in turns on the same arrays. Times for growing numbers of rows and points are single runs. HiDeGL starts from the
+pixels; the other methods get PCA-50 features, whose time is not counted. The 280,000 rows are 136,896 EMNIST digits,
+copies one pixel to the right, and some copies one pixel down. The paper's seconds are from its own machine, without its
+k-means.
 
 {table}
 
@@ -339,15 +340,16 @@ down; the paper's seconds are of its own machine, and leave its k-means out.
 EXACT = """
 ## What speed costs
 
-A row keeps its 8 nearest points. Percent of rows that get the same label as with all 500, 50 labels, mean over ten
-draws: on the same points, and when the points were learned with 8 and with all 500.
+A row is assigned to its 8 nearest points. The table has the percentage of rows that get the same label as with all 500
+points (50 labels, mean over ten draws). In the first two columns the points are the same. In the last column, one model
+learned its points with 8 assignments per row, the other with 500.
 
-| data | 8 nearest | 16 nearest | 8 nearest, other points |
+| data | 8 nearest | 16 nearest | 8 nearest, own points |
 |---|---|---|---|
 {agreement}
 
-Where there are many rows, points are learned on a sample. MNIST, 50 labels, mean accuracy over ten draws; `None` is the
-paper's Algorithm 1 on all rows, without stages and over-relaxation:
+With many rows, points are learned on a sample. MNIST, 50 labels, mean accuracy over ten draws. `None` is the paper's
+Algorithm 1 on all rows, without stages and over-relaxation.
 
 | settings | rows of the last stage | accuracy |
 |---|---|---|
@@ -357,17 +359,17 @@ paper's Algorithm 1 on all rows, without stages and over-relaxation:
 
 def table() -> str:
     results = measured()
-    lines = ["| what | figure |", "|---|---|"]
+    lines = ["| what | result |", "|---|---|"]
     for r in results["iteration"]:
         what = f"one EM iteration, {r['rows']:,} × {r['columns']}, k = {r['points']}"
-        lines.append(f"| {what}, against the bare product X·Cᵀ | {r['ratio']} × |")
+        lines.append(f"| {what}, compared with the product X·Cᵀ alone | {r['ratio']} × |")
     for name, r in results["mnist"]["methods"].items():
-        ratio = "" if name == "HiDeGL(500)" else f", {r['times_hidegl']} × its time"
+        ratio = "" if name == "HiDeGL(500)" else f", {r['times_hidegl']} × as long"
         lines.append(f"| MNIST, 50 labels: {name} | {r['seconds']} s{ratio}, {r['accuracy']:.1f} % right |")
     r = results["emnist"]
     lines.append(
         f"| {r['rows']:,} × 784 pixels, k = 500 | {r['seconds']} s, {r['times_faster_than_the_paper']} × "
-        f"faster than the paper's {r['paper_seconds']} s |"
+        f"as fast as the paper ({r['paper_seconds']} s) |"
     )
     for r in results["rows"]["runs"]:
         same = {True: ", same labels as in memory", False: ", OTHER LABELS", None: ""}[
@@ -375,7 +377,7 @@ def table() -> str:
         ]
         lines.append(
             f"| {r['rows']:,} × 64 from {'a file' if r['where'] == 'file' else 'memory'}, k = 1,000 | "
-            f"{r['seconds']} s, {r['peak_megabytes']:,} MB at most{same} |"
+            f"{r['seconds']} s, {r['peak_megabytes']:,} MB peak{same} |"
         )
     for r in results["points"]:
         accuracies = " / ".join(f"{r[f'accuracy_{n}']:.1f}" for n in (10, 50, 150))
@@ -384,7 +386,7 @@ def table() -> str:
 
 
 def plot() -> None:
-    """Time and peak memory against rows and points, on log axes, with the slopes."""
+    """Plot time and peak memory against the number of rows and points, on log axes, with slopes."""
     import matplotlib as mpl
 
     mpl.use("Agg")

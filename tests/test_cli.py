@@ -23,7 +23,7 @@ from sklearn.datasets import load_digits
 from files_with_mistakes import make_files
 from hidegl.auto import EFFORTS
 from hidegl.cli import work
-from hidegl.cli.app import run
+from hidegl.cli.running import run
 
 DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"
 README = Path(__file__).parent.parent / "README.md"
@@ -180,9 +180,9 @@ def test_what_was_taken_and_left_out_is_said(heaps, folder, capsys):
     hidegl("label data.csv --labels kind --effort quick --without x7")
     said = " ".join(capsys.readouterr().err.split())
     assert "data.csv: 300 rows; learning from 7 columns of numbers (x0, x1, …, x6)" in said
-    for words in ("x7 (set aside by --without)", "kind (the label)", "note", "(text)", "nr (a count of the rows)"):
+    for words in ("x7 (excluded by --without)", "kind (the label)", "note", "(text)", "nr (row numbers)"):
         assert words in said
-    assert "'unknown' is taken as no label, in 288 rows" in said
+    assert "'unknown' is read as no label, in 288 rows" in said
 
 
 def test_a_file_without_names_and_labels_as_numbers(heaps, folder, capsys):
@@ -191,7 +191,7 @@ def test_a_file_without_names_and_labels_as_numbers(heaps, folder, capsys):
     labels = [code if i % 25 == 0 else "" for i, code in enumerate(codes)]
     write_csv("data.csv", {f"x{j}": X[:, j].tolist() for j in range(8)} | {"code": labels}, header=False)
     hidegl("label data.csv --labels column_8 --effort quick")
-    assert "no line of names: the columns are called column_0" in capsys.readouterr().err
+    assert "there is no header line: the columns are named column_0" in capsys.readouterr().err
     assert np.mean(np.array(read("data.labelled.csv")["label"]) == codes) > 0.97
 
 
@@ -295,7 +295,7 @@ def test_many_rows_are_read_from_disk_by_one_model(save, heaps, folder, capsys, 
     monkeypatch.setattr("hidegl.cli.columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
     hidegl(f"label {save(X, truth)} --report report.html --model m.hidegl")
     said = capsys.readouterr().err
-    assert "300 rows are many: one model reads them a block at a time" in " ".join(said.split())
+    assert "300 rows are many: one model reads them in blocks" in " ".join(said.split())
     (out,) = folder.glob("data.labelled.*")
     assert np.mean(np.array(read(out)["label"]) == truth) > 0.97
     hidegl("inspect m.hidegl --json")
@@ -365,7 +365,7 @@ def test_what_is_no_command_gets_one_line(command, capsys):
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "no room left on the disk for data.labelled.csv: free some"),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left on the disk for data.labelled.csv: free"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot write data.labelled.csv: Permission denied"),
         (KeyboardInterrupt(), "interrupted, nothing was left half-written"),
     ],
@@ -373,13 +373,11 @@ def test_what_is_no_command_gets_one_line(command, capsys):
 def test_a_broken_off_writing_leaves_no_file(error, line, heaps, folder, capsys, monkeypatch):
     X, truth = heaps
     write_csv("data.csv", columns_of(X, truth))
-    whole = work.parts
 
-    def broken(*arguments):
-        yield next(whole(*arguments))
+    def broken(block):
         raise error
 
-    monkeypatch.setattr(work, "parts", broken)
+    monkeypatch.setattr("hidegl.cli.outputs.label_columns", broken)
     hidegl("label data.csv --labels kind --effort quick", expected=1)
     assert line in " ".join(capsys.readouterr().err.split())
     assert [path.name for path in folder.iterdir()] == ["data.csv"]
@@ -389,7 +387,7 @@ def test_a_signal_ends_it_cleanly(folder):
     """SIGTERM while a fit runs: one line, exit code 1, and no file."""
     np.save("data.npy", np.random.default_rng(0).normal(size=(50, 3)))
     script = (
-        "import os, signal, sys, time; from hidegl import HiDeGL; from hidegl.cli.app import run; "
+        "import os, signal, sys, time; from hidegl import HiDeGL; from hidegl.cli.running import run; "
         "HiDeGL.fit = lambda *_: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60)); "
         "sys.exit(run(['suggest', 'data.npy', '-n', '5', '--json']))"
     )

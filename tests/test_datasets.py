@@ -38,7 +38,7 @@ def test_balanced_draws_have_equally_many_of_each_class():
     for seed in range(20):
         assert np.bincount(y[draw_labels(y, 9, seed=seed, kind="balanced")])[[3, 5, 9]].tolist() == [3, 3, 3]
         assert sorted(np.bincount(y[draw_labels(y, 10, seed=seed, kind="balanced")])[[3, 5, 9]]) == [3, 3, 4]
-    with pytest.raises(ValueError, match="wants 21 rows of the class 3, which has 20"):
+    with pytest.raises(ValueError, match="needs 21 rows of the class 3, which has 20"):
         draw_labels(y, 63, seed=0, kind="balanced")
     with pytest.raises(ValueError, match="kind must be one of 'random', 'balanced', got 'fair'"):
         draw_labels(y, 9, seed=0, kind="fair")

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from hidegl import HiDeGL, load, read_rows, writing
+from hidegl import HiDeGL, load, read_rows
+from hidegl.files import writing
 from hidegl.rows import files, local
 from hidegl.rows.files import ArrayFile, ParquetFiles
 from hidegl.rows.local import LocalRows
@@ -100,9 +101,9 @@ def test_rows_are_taken_in_the_order_asked_for(kind, rows, tmp_path):
     X, _ = rows
     source = written(kind, X, tmp_path)
     taken = HiDeGL().fit(X[:100])  # knows the columns
-    from hidegl.rows.reading import rows_of
+    from hidegl.files.reading import rows_from
 
-    on_disk = rows_of(taken, source, reset=False)
+    on_disk = rows_from(taken, source, reset=False, device="cpu")
     for places in (np.array([4, 5, 6, 4999, 3, 3]), np.arange(0), np.arange(690, 1500)):
         np.testing.assert_array_equal(on_disk.take(places), X[places])
     np.testing.assert_array_equal(on_disk.collect(), X)
@@ -119,10 +120,13 @@ def test_a_model_too_large_for_its_assignments_still_predicts(rows, tmp_path, mo
         loaded.relabel(y)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npy"])
+@pytest.mark.parametrize("ending", [".csv", ".csv without pyarrow", ".tsv", ".parquet", ".npy"])
 @pytest.mark.parametrize("classes", [np.array([5, 7, 9]), np.array(["a,b", 'c"d', "é"], dtype=object)])
-def test_labels_are_written_a_block_at_a_time(ending, classes, rows, tmp_path):
+def test_labels_are_written_a_block_at_a_time(ending, classes, rows, tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
+    if ending.endswith("without pyarrow"):
+        monkeypatch.setattr(writing, "has_pyarrow", lambda: False)
+        ending = ".csv"
     X, y = rows
     named = np.where(y >= 0, classes[np.maximum(y, 0)], None if classes.dtype == object else -1)
     fitted = model().fit(X, named)
@@ -130,6 +134,7 @@ def test_labels_are_written_a_block_at_a_time(ending, classes, rows, tmp_path):
     fitted.write_labels(path)
     read = {
         ".csv": lambda: pd.read_csv(path),
+        ".tsv": lambda: pd.read_csv(path, delimiter="\t"),
         ".parquet": lambda: pd.read_parquet(path),
         ".npy": lambda: pd.DataFrame(np.load(path)),
     }[ending]()
@@ -144,12 +149,12 @@ def test_labels_are_written_a_block_at_a_time(ending, classes, rows, tmp_path):
 
 def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     X, y = rows
-    with pytest.raises(ValueError, match=r"path must end in \.csv, \.parquet, \.npy, got .*labels\.txt"):
+    with pytest.raises(ValueError, match=r"path must end in \.csv, \.tsv, \.parquet, \.npy, got .*labels\.txt"):
         model().fit(X, y).write_labels(tmp_path / "labels.txt")
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         model().fit(str(tmp_path / "none.npy"), y)
     (tmp_path / "X.txt").write_text("1 2")
-    with pytest.raises(ValueError, match=r"path must be a \.npy file, a \.parquet file or a folder"):
+    with pytest.raises(ValueError, match=r"path must be a \.npy, \.parquet, \.csv or \.tsv file or a folder"):
         read_rows(tmp_path / "X.txt")
     with pytest.raises(ValueError, match="or a folder of them"):
         read_rows(tmp_path)
@@ -218,7 +223,7 @@ def test_a_copied_model_reads_its_own_file(kind, rows, tmp_path, monkeypatch):
     np.save(tmp_path / "other.npy", X[::-1].copy())
     other = read_rows(tmp_path / "other.npy")
     for copied in copies:
-        copied._kept.clear()
+        copied._computed.clear()
         np.testing.assert_array_equal(copied.transduction_, expected)
     assert other.n_rows == len(X)
 
@@ -261,7 +266,7 @@ def test_a_failed_write_leaves_no_threads_limited(rows, tmp_path, monkeypatch):
     def full_disk(*_):
         raise OSError("No space left on device")
 
-    monkeypatch.setitem(writing.WRITERS, ".csv", lambda file, parts, *_: [full_disk() for _ in parts])
+    monkeypatch.setattr(writing, "label_columns", full_disk)
     with pytest.raises(OSError, match="No space") as kept:
         fitted.write_labels(tmp_path / "labels.csv")
     assert [library["num_threads"] for library in threadpool_info()] == before
@@ -328,3 +333,24 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     out = subprocess.run([sys.executable, "-c", MEMORY, path, str(n)], capture_output=True, text=True, check=True)
     file, labels = n * 8 * 4 / 2**20, n * 8 / 2**20  # the numbers of the labels are kept: they were given in memory
     assert json.loads(out.stdout) < 0.5 * file + 2 * labels
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv"])
+def test_text_files_of_numbers_are_rows(ending, rows, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    path = tmp_path / f"X{ending}"
+    frame.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+    fitted = model().fit(path, y)
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    np.testing.assert_array_equal(fitted.transduction_, model().fit(frame, y).transduction_)
+    np.testing.assert_array_equal(fitted.predict(read_rows(path, list(frame.columns))), fitted.predict(frame))
+    frame.assign(name="a").to_csv(tmp_path / "named.csv", index=False)
+    with pytest.raises(ValueError, match=r"these columns are neither: 'name'; name the ones to use"):
+        model().fit(tmp_path / "named.csv", y)
+    frame.assign(x0=frame["x0"].where(frame.index > 0)).to_csv(tmp_path / "gaps.csv", index=False)
+    with pytest.raises(ValueError, match=r"some cells are empty or not finite, in x0 \(1 row\)"):
+        read_rows(tmp_path / "gaps.csv")
+    with pytest.raises(ValueError, match="cluster is for Parquet files"):
+        read_rows(path, cluster=True)

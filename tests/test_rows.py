@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from engines import ShuffledRows
-from hidegl import HiDeGL, compiling
+from hidegl import HiDeGL
+from hidegl.basics import compiling
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows

@@ -1,9 +1,28 @@
 """Label mountains of vectors from a handful of labels: graph structure learning over high-dense points (HiDeGL)."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hidegl._version import __version__
-from hidegl.auto import AutoHiDeGL
-from hidegl.estimator import HiDeGL
-from hidegl.files.models import load
-from hidegl.files.reading import read_rows
+
+if TYPE_CHECKING:
+    from hidegl.auto import AutoHiDeGL
+    from hidegl.estimator import HiDeGL
+    from hidegl.files.reading import read_rows
+    from hidegl.loading import load
 
 __all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows"]
+
+PLACES = {"AutoHiDeGL": "auto", "HiDeGL": "estimator", "load": "loading", "read_rows": "files.reading"}
+"""Where each public name is. It is imported when it is asked for: scikit-learn and numba take a second."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"hidegl.{PLACES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -25,7 +25,7 @@ from hidegl.files.reading import rows_from
 from hidegl.model import Model
 from hidegl.questions.suggestions import openness
 from hidegl.rows.base import Rows
-from hidegl.rows.local import LocalRows
+from hidegl.rows.local import BLAS_THREADS, LocalRows
 from hidegl.rows.reading import check_device
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Spreader
@@ -40,7 +40,7 @@ MOST_SHARES = 10
 
 
 @dataclass(repr=False, eq=False)
-class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
+class AutoHiDeGL(Model):
     """Semi-supervised classification with nothing to set: an average of HiDeGL models of several sizes.
 
     Parameters
@@ -112,7 +112,7 @@ class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
         labels = Labels.read(y, rows.n_rows)
         ExpectedShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
-        with Progress(verbose=self.verbose, callback=self.callback, tol=0) as progress:
+        with Progress(verbose=self.verbose, callback=self.callback, tol=0) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, checkpoint, progress)
             progress.passing("labelling", rows.n_rows)
             self._label(labels, spreaders)
@@ -126,7 +126,8 @@ class AutoHiDeGL(Model, saved_as="AutoHiDeGL"):
         A model that was loaded from a file has no rows to fit its linear classifier to, and goes without.
         """
         check_is_fitted(self)
-        return self._label(Labels.read(y, self.n_rows_), self._spreaders)
+        with BLAS_THREADS.one_each():
+            return self._label(Labels.read(y, self.n_rows_), self._spreaders)
 
     def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
         """The structures of all members on rows that are read and prepared once, each with its rule."""

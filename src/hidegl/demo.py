@@ -1,4 +1,4 @@
-"""The main job on data that is made here or ships with scikit-learn: `make demo`."""
+"""The main task on data that is generated here or comes with scikit-learn: `make demo`."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from hidegl.parameters import check_parameters, learning_plan
 from hidegl.questions.suggestions import open_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
+from hidegl.rows.local import BLAS_THREADS
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
@@ -32,15 +33,12 @@ from hidegl.structure.checkpoint import Checkpoint, fingerprint
 from hidegl.structure.preparation import learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
 
-LEARNED_BY = (
-    *("n_points", "sigma", "lambda1", "n_nearest", "start", "learning_rows", "max_iter", "tol"),
-    *("preprocess", "n_components"),
-)
+LEARNED_BY = "n_points sigma lambda1 n_nearest start learning_rows max_iter tol preprocess n_components".split()  # noqa: SIM905
 """The parameters that the structure depends on."""
 
 
 @dataclass(repr=False, eq=False)
-class HiDeGL(Model, saved_as="HiDeGL"):
+class HiDeGL(Model):
     """Semi-supervised classification by graph structure learning over high-dense points.
 
     Some hundred points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
@@ -195,7 +193,8 @@ class HiDeGL(Model, saved_as="HiDeGL"):
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
-            structure = self._learn(rows, checkpoint, progress)
+            with BLAS_THREADS.one_each():
+                structure = self._learn(rows, checkpoint, progress)
             progress.passing("labelling", rows.n_rows)
             self._label(labels, Spreader(structure, self._spreading))
             progress.done(f"hidegl: {rows.n_rows:,} rows, {structure.n_points:,} points")

@@ -1,4 +1,4 @@
-"""The systems that the paper compares with, as estimators: one file each, with one shared base."""
+"""The methods that the paper compares with, as estimators: one file per method, and a shared base."""
 
 from hidegl.baselines.agr import AGR
 from hidegl.baselines.knn import KNN

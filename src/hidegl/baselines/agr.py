@@ -1,12 +1,12 @@
 """Anchor graph regularisation (Liu, He & Chang 2010).
 
-Anchors are k-means centres; each row is a mixture of its s nearest anchors, by a Gaussian kernel or by local anchor
+Anchors are k-means centres. Each row is a mixture of its s nearest anchors, by a Gaussian kernel or by local anchor
 embedding (LAE, least squares on the simplex). On the anchor graph W = ẐΛ⁻¹Ẑᵀ, whose rows sum to one,
 
     A = (Z_lᵀZ_l + γ ẐᵀLẐ)⁻¹ Z_lᵀY_l,   ẐᵀLẐ = ẐᵀẐ − ẐᵀẐ Λ⁻¹ ẐᵀẐ,   label = argmax_j (z·a_j) / (1ᵀẐ a_j)
 
-Graph, assignments and class mass are HiDeGL's own (Proposition 3): only LAE and the fit of A are written here. Unlike
-the paper's AGR-based rule, A fits the labelled rows only.
+Graph, assignments and class mass are those of HiDeGL (Proposition 3); only LAE and the fit of A are written here.
+Unlike the paper's AGR-based rule, A fits the labelled rows only.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from hidegl.structure.preparation import prepare
 WEIGHTS = ("gauss", "lae")
 
 LLOYD_STEPS = 10
-"""k-means goes on for so many steps after HiDeGL's start: here the anchors do not move any more."""
+"""The number of k-means steps after HiDeGL's start. HiDeGL learns its points further; AGR's anchors stay."""
 
 LAE_STEPS, LAE_TOL = 500, 1e-6
-"""The most steps of LAE, and the change of the mixture at which it stops."""
+"""The maximum number of steps of LAE, and the change of the mixture at which it stops."""
 
 
 @dataclass(repr=False, eq=False)
 class AGR(InductiveBaseline):
-    """Labels for a few anchors, and for each row the mixture of those of its nearest ones.
+    """Labels for a few anchors; each row gets the mixture of the labels of its nearest anchors.
 
-    `anchors` gives them in the columns of X, so that several fits may share them.
+    `anchors` takes given anchors, in the columns of X, so that several fits can share them.
     """
 
     n_anchors: int | str = "auto"
@@ -83,18 +83,18 @@ class AGR(InductiveBaseline):
         return Z.collect().product(self.coef_) * self._scales
 
     def _find_anchors(self, rows: LocalRows, rng: np.random.Generator) -> Matrix:
-        """k-means centres, or those given."""
+        """The given anchors, or k-means centres."""
         if self.anchors is not None:
             return prepare(check_points("anchors", self.anchors, self.n_features_in_), self._preparation).astype(float)
         n_anchors = automatic_n_points(rows.n_rows) if is_auto(self.n_anchors) else int(self.n_anchors)
-        check_count("n_anchors", n_anchors, 1, rows.n_rows, why="there is no more than one anchor for each row")
+        check_count("n_anchors", n_anchors, 1, rows.n_rows, why="there is at most one anchor per row")
         anchors = start_kmeans(rows, n_anchors, rng)
         for _ in range(LLOYD_STEPS if n_anchors < rows.n_rows else 0):
             anchors = lloyd_step(rows, anchors)
         return anchors
 
     def assign(self, X: NDArray[Any]) -> Assignments:
-        """Ẑ for rows in the columns of the fit."""
+        """Ẑ for rows with the columns of the fit."""
         return self._assign(prepare(X, self._preparation))
 
     def _assign(self, X: NDArray[Any]) -> Assignments:
@@ -106,7 +106,7 @@ class AGR(InductiveBaseline):
 
 
 def assign_to_anchors(X: NDArray[Any], U: Matrix, weights: str, sigma: float, s: int) -> Assignments:
-    """Ẑ for a block of rows: eq. Z-NWK with the square that the paper forgot, or eq. agr:Z."""
+    """Ẑ for a block of rows: eq. Z-NWK with the square that is missing in the paper, or eq. agr:Z."""
     s = min(s, len(U))
     if weights == "gauss":
         return assign(X, U, sigma, s)[0]

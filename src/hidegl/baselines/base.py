@@ -1,4 +1,4 @@
-"""What the baselines share: the same rows, labels and errors as HiDeGL."""
+"""The base of all baselines: rows, labels and errors are handled as in HiDeGL."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from hidegl.structure.preparation import check_preparation, learn_preparation, p
 
 @dataclass(repr=False, eq=False)
 class Baseline(ABC, BaseEstimator):
-    """Prepare the rows as HiDeGL does, score them, and label them. Subclasses say how rows are scored.
+    """An estimator that prepares rows as HiDeGL does, scores them, and labels them. Subclasses define the scores.
 
-    The fields of these classes are the parameters of the estimators, as scikit-learn wants them.
+    The dataclass fields are the parameters of the estimators, as scikit-learn requires.
     """
 
     _: KW_ONLY
@@ -46,7 +46,7 @@ class Baseline(ABC, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = Labels.read(y, X.shape[0])
         if not labels.any:
-            raise ValueError(f"y must hold at least one label: {type(self).__name__} learns nothing without")
+            raise ValueError(f"y must hold at least one label: {type(self).__name__} cannot learn without labels")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._preparation = learn_preparation(
             LocalRows(X), preprocess=self.preprocess, n_components=self.n_components, rng=rng
@@ -61,7 +61,7 @@ class Baseline(ABC, BaseEstimator):
 
     @abstractmethod
     def _score(self, X: NDArray[Any], labels: Labels, rng: np.random.Generator) -> Matrix:
-        """F (n, c): how well each class fits each prepared row."""
+        """F (n, c): the score of each class for each prepared row."""
 
     def _check_parameters(self) -> None:
         check_preparation(self.preprocess, self.n_components)
@@ -78,27 +78,27 @@ class Baseline(ABC, BaseEstimator):
 
 @dataclass(repr=False, eq=False)
 class InductiveBaseline(ClassifierMixin, Baseline):
-    """A baseline with a rule for new rows."""
+    """A baseline that can label new rows."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of X, which may be new."""
+        """The label of each row of X. Rows may be new."""
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class for each row of X, which may be new."""
+        """The probability of each class for each row of X. Rows may be new."""
         check_is_fitted(self)
         X = read_numbers(self, X, reset=False)
         return distributions(self._score_new(prepare(X, self._preparation)), np.ones(len(self.classes_)))
 
     @abstractmethod
     def _score_new(self, X: NDArray[Any]) -> Matrix:
-        """F for prepared rows that may be new."""
+        """F for prepared rows, which may be new."""
 
 
 @dataclass(repr=False, eq=False)
 class GraphBaseline(Baseline):
-    """A baseline that scores the vertices of a K-nearest-neighbour graph, and so only the rows of its fit."""
+    """A baseline that scores the vertices of a K-nearest-neighbour graph. It labels only the rows of its fit."""
 
     _: KW_ONLY
     n_neighbors: int = 10
@@ -108,7 +108,7 @@ class GraphBaseline(Baseline):
 
     @property
     def predict(self) -> Any:
-        """Not there: `hasattr` says so, and so does the error."""
+        """Not available: `hasattr` is False, and the error says why."""
         raise AttributeError(
             f"{type(self).__name__} has no rule for new rows: fit it with them, unlabelled, and read transduction_"
         )
@@ -139,7 +139,7 @@ class GraphBaseline(Baseline):
 
 
 def warn_if_stopped(model: Any, reached: float) -> None:
-    """For methods that stop at `tol` or after `max_iter`."""
+    """Warn if a method stopped at `max_iter` before it reached `tol`."""
     if reached > model.tol:
         warn_user(
             f"{type(model).__name__} stopped after max_iter={model.max_iter} iterations at {reached:.1e}, above "
@@ -149,14 +149,14 @@ def warn_if_stopped(model: Any, reached: float) -> None:
 
 
 def normalised(W: sp.csr_array) -> sp.csr_array:
-    """S = D^{-1/2} W D^{-1/2}; rows without neighbours stay zero."""
+    """S = D^{-1/2} W D^{-1/2}; rows without neighbours are zero."""
     degrees = W.sum(axis=1)
     roots = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     return sp.csr_array(sp.diags_array(roots) @ W @ sp.diags_array(roots))
 
 
 def one_hot_rows(labels: Labels) -> Matrix:
-    """Y (n, c): zero rows for unlabelled ones."""
+    """Y (n, c): one-hot labels, and zeros for unlabelled rows."""
     Y = np.zeros((labels.n_rows, len(labels.classes)))
     Y[labels.rows] = labels.one_hot
     return Y

@@ -1,4 +1,4 @@
-"""K nearest neighbours among the labelled rows: no use of the unlabelled ones, the least that a method must beat."""
+"""K nearest neighbours among the labelled rows. It ignores unlabelled rows; every method should beat it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hidegl.spreading.labels import Labels
 
 @dataclass(repr=False, eq=False)
 class KNN(InductiveBaseline):
-    """scikit-learn's classifier on the labelled rows; with fewer labels than neighbours, all of them vote."""
+    """scikit-learn's classifier on the labelled rows. With fewer labels than neighbours, all labels vote."""
 
     n_neighbors: int = 1
 
@@ -36,5 +36,5 @@ class KNN(InductiveBaseline):
 
 def nearest_neighbours(X: NDArray[Any], y: NDArray[Any], n_neighbors: int) -> KNeighborsClassifier:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")  # one label a class is our daily bread
+        warnings.filterwarnings("ignore", "The number of unique classes")  # one label per class is common here
         return KNeighborsClassifier(min(n_neighbors, len(y))).fit(X, y)

@@ -3,7 +3,7 @@
     f = Σ_i α_i K(x_i, ·),   (J K + γ_A l I + γ_I l/n² L K) α = J Y
 
 with an RBF kernel K, J the labelled rows and L the normalised Laplacian of the nearest-neighbour graph. Solved exactly
-up to `max_exact` rows. Beyond, f lives on `n_basis` rows drawn at random (a Nyström basis, said in `basis_`):
+up to `max_exact` rows. Beyond, f has a basis of `n_basis` random rows (a Nyström basis, stored in `basis_`):
 (K_lᵀK_l + γ_A l K_b + γ_I l/n² KᵀLK) β = K_lᵀ Y_l.
 """
 
@@ -79,5 +79,5 @@ class LapRLS(InductiveBaseline):
 
 
 def mean_square_distance(X: Matrix) -> float:
-    """Between all pairs of rows: twice the total variance."""
+    """The mean squared distance over all pairs of rows: twice the total variance."""
     return 2 * float(X.var(axis=0).sum())

@@ -2,7 +2,7 @@
 
     min_F  tr Fᵀ(I − S)F + μ‖F − Y‖²   ⇒   F = μ((1+μ)I − S)⁻¹ Y,   S = D^{-1/2} W D^{-1/2}
 
-scikit-learn's LabelSpreading iterates to the same F with α = 1/(1+μ). Here it is solved by conjugate gradients.
+scikit-learn's LabelSpreading iterates to the same F with α = 1/(1+μ). Here F is solved by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hidegl.spreading.labels import Labels
 
 @dataclass(repr=False, eq=False)
 class LGC(GraphBaseline):
-    """Labels spread over a nearest-neighbour graph, with a weight `mu` that keeps them near the given ones."""
+    """Labels spread over a nearest-neighbour graph; the weight `mu` keeps them close to the given labels."""
 
     mu: float = 0.01
 

@@ -1,8 +1,8 @@
-"""Measure propagation (Subramanya & Bilmes 2011): distributions instead of numbers at the vertices.
+"""Measure propagation (Subramanya & Bilmes 2011): each vertex has a distribution over the classes.
 
     min_{p,q}  Σ_{i≤l} KL(r_i‖q_i) + μ Σ_i Σ_{j∈N'(i)} w'_ij KL(p_i‖q_j) − ν Σ_i H(p_i),   W' = W + αI
 
-Both sweeps have closed forms and neither raises the objective:
+Both sweeps have closed forms, and neither increases the objective:
 
     p_i(y) ∝ exp( μ/γ_i Σ_j w'_ij log q_j(y) ),   γ_i = ν + μ Σ_j w'_ij
     q_i(y) = (r_i(y)[i≤l] + μ Σ_j w'_ji p_j(y)) / ([i≤l] + μ Σ_j w'_ji)
@@ -22,7 +22,7 @@ from hidegl.basics.linalg import Matrix
 from hidegl.spreading.labels import Labels
 
 SMALLEST = 1e-300
-"""Probabilities are kept above it, where their logarithm is finite."""
+"""The minimum of probabilities, so that their logarithm is finite."""
 
 
 @dataclass(repr=False, eq=False)
@@ -40,12 +40,12 @@ class MeasurePropagation(GraphBaseline):
         super()._check_parameters()
         check_number("mu", self.mu, "(0, inf)")
         check_number("nu", self.nu, "[0, inf)")
-        check_number("alpha", self.alpha, "(0, inf)", why="p and q of a row without neighbours are joined by it")
+        check_number("alpha", self.alpha, "(0, inf)", why="it joins p and q of a row without neighbours")
         check_count("max_iter", self.max_iter, 1)
         check_number("tol", self.tol, "[0, inf)")
 
     def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
-        """`objective_` keeps the history; it stops when an iteration gains less than `tol` a label."""
+        """q after alternating sweeps, until a sweep gains at most `tol` per label. `objective_` keeps the history."""
         W = sp.csr_array(W + self.alpha * sp.eye_array(W.shape[0]))
         r = one_hot_rows(labels)
         q = np.full_like(r, 1 / r.shape[1])

@@ -14,14 +14,14 @@ from hidegl.basics.checks import check_count, check_name, check_number
 SEARCHES = ("auto", "exact", "approximate")
 
 EXACT_ROWS = 20_000
-"""search="auto": up to so many rows the search is exact; beyond, it is approximate where faiss is installed."""
+"""With search="auto", the maximum number of rows for exact search. Beyond, faiss is used if it is installed."""
 
 
 def knn_graph(X: NDArray[Any], n_neighbors: int = 10, *, width: float = 1.0, search: str = "auto") -> sp.csr_array:
-    """W (n, n): exp(−‖x_i−x_j‖²/σ) where one of two rows is among the K nearest of the other; symmetric, no loops.
+    """W (n, n): exp(−‖x_i−x_j‖²/σ) if one of two rows is among the K nearest of the other; symmetric, no loops.
 
     σ is `width` times the mean squared distance of a row to its neighbours, so it follows the scale of the data.
-    Build it once and give it to several methods by their parameter `graph`.
+    Build the graph once, and pass it to several methods as their parameter `graph`.
     """
     check_count("n_neighbors", n_neighbors, 1)
     check_number("width", width, "(0, inf)")
@@ -51,7 +51,7 @@ def nearest_rows(X: NDArray[Any], k: int, search: str) -> tuple[NDArray[np.intp]
 
 
 def approximate_search(X: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
-    """By faiss's inverted lists, of which enough are searched that hardly a neighbour is missed; None without faiss."""
+    """The k nearest rows by faiss's inverted lists, which miss few neighbours; None without faiss."""
     try:
         import faiss
     except ImportError:
@@ -64,7 +64,7 @@ def approximate_search(X: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArr
     index.add(rows)
     index.nprobe = min(lists, max(8, lists // 16))
     distances, indices = index.search(rows, k)
-    missed = indices < 0  # fewer rows than asked for in the lists searched: the row itself, which is no neighbour
+    missed = indices < 0  # the searched lists had fewer than k rows: use the row itself, which is removed later
     indices[missed] = np.broadcast_to(np.arange(n)[:, None], indices.shape)[missed]
     distances[missed] = 0
     return indices, np.maximum(distances, 0).astype(np.float64)
@@ -73,7 +73,7 @@ def approximate_search(X: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArr
 def without_itself(
     indices: NDArray[np.intp], distances: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Each row without its own entry, which need not come first where rows coincide, or come at all."""
+    """The neighbours of each row without the row itself. If rows coincide, it may not come first, or not at all."""
     n, k = indices.shape
     own = indices == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True

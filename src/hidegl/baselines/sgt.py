@@ -1,13 +1,13 @@
-"""Spectral graph transduction (Joachims 2003), one class against the rest.
+"""Spectral graph transduction (Joachims 2003), one class against the other classes.
 
-In the basis U of the d eigenvectors of the normalised Laplacian with the smallest eigenvalues (the constant one left
-out, the eigenvalues replaced by 1, 4, 9, …), z = Uw minimises
+U holds the d eigenvectors of the normalised Laplacian with the smallest eigenvalues, without the constant one. The
+eigenvalues are replaced by 1, 4, 9, …. z = Uw minimises
 
     zᵀLz + c (z−γ)ᵀC(z−γ)   with zᵀz = n,   γ_i = +√(l₋/l₊) or −√(l₊/l₋) on labelled rows, 0 elsewhere
 
-where C weighs both classes of labelled rows alike. w = (G − λ*I)⁻¹b with G = diag(1, 4, …) + cUᵀCU, b = cUᵀCγ, and λ*
-the smallest eigenvalue of [[G, −I], [−bbᵀ/n, G]]. The classes' z are made comparable by mapping γ₋ to 0 and γ₊ to 1, so
-that Joachims's threshold, the mean of the two, is at one half.
+where C gives both classes of labelled rows the same weight. w = (G − λ*I)⁻¹b with G = diag(1, 4, …) + cUᵀCU,
+b = cUᵀCγ, and λ* the smallest eigenvalue of [[G, −I], [−bbᵀ/n, G]]. To compare the z of the classes, γ₋ is mapped to 0
+and γ₊ to 1, so that the threshold of Joachims, the mean of the two, is 0.5.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.spreading.labels import Labels
 
 DENSE_ROWS = 500
-"""Up to so many rows, a dense solver is the faster one."""
+"""The maximum number of rows for the dense solver, which is faster on few rows."""
 
 
 @dataclass(repr=False, eq=False)
 class SGT(GraphBaseline):
-    """A cut of the graph in the span of its smoothest eigenvectors, for each class."""
+    """A cut of the graph for each class, in the span of the smoothest eigenvectors."""
 
     c: float = 3200.0
     n_eigenvectors: int = 80
@@ -62,10 +62,10 @@ class SGT(GraphBaseline):
 
 
 def smoothest_eigenvectors(W: sp.csr_array, d: int, rng: np.random.Generator) -> Matrix:
-    """Of the normalised Laplacian I − S, without the constant one D^{1/2}1 (n, d); orthonormal.
+    """The smoothest eigenvectors (n, d) of the normalised Laplacian I − S, orthonormal, without the constant D^{1/2}1.
 
-    That one is moved to the other end of the spectrum, since in a graph of several parts it is one of many for the
-    eigenvalue 0.
+    The constant one is moved to the other end of the spectrum, because a graph with several components has several
+    eigenvectors with eigenvalue 0.
     """
     n, S = W.shape[0], normalised(W)
     constant = np.sqrt(W.sum(axis=1))
@@ -81,7 +81,7 @@ def smoothest_eigenvectors(W: sp.csr_array, d: int, rng: np.random.Generator) ->
 
 
 def trust_region(G: Matrix, b: Vector, n: int) -> Vector:
-    """The w of least wᵀGw − 2bᵀw with wᵀw = n."""
+    """The w that minimises wᵀGw − 2bᵀw with wᵀw = n."""
     d = len(b)
     companion = np.block([[G, -np.eye(d)], [-np.outer(b, b) / n, G]])
     multiplier = scipy.linalg.eigvals(companion).real.min()

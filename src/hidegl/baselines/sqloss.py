@@ -2,9 +2,9 @@
 
     min_p  Σ_{i≤l} ‖r_i − p_i‖² + μ Σ_i Σ_{j∈N(i)} w_ij ‖p_i − p_j‖² + ν Σ_i ‖p_i − u‖²,   u uniform
 
-Each edge of the symmetric graph counts once from either end, so the condition for the minimum is
-(J + ν I + 2μ L) p = J r + ν u, with J the labelled rows and L = D − W. Its sweeps set each p_i to the weighted mean of
-its label, its neighbours and u; conjugate gradients reach the same p in fewer steps.
+Each edge of the symmetric graph counts once from each end, so the condition for the minimum is
+(J + ν I + 2μ L) p = J r + ν u, with J the labelled rows and L = D − W. Sweeps set each p_i to the weighted mean of its
+label, its neighbours and u; conjugate gradients reach the same p in fewer steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOLVERS = ("cg", "sweeps")
 
 @dataclass(repr=False, eq=False)
 class SQLoss(GraphBaseline):
-    """Squared loss on the labels, on the edges of a nearest-neighbour graph, and to the uniform distribution."""
+    """Squared loss on the labels, on the edges of a nearest-neighbour graph, and against the uniform distribution."""
 
     mu: float = 0.1
     nu: float = 0.01
@@ -36,7 +36,7 @@ class SQLoss(GraphBaseline):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("mu", self.mu, "(0, inf)")
-        check_number("nu", self.nu, "(0, inf)", why="without it, parts of the graph without labels have no answer")
+        check_number("nu", self.nu, "(0, inf)", why="without it, components without labels have no solution")
         check_name("solver", self.solver, SOLVERS)
         check_count("max_iter", self.max_iter, 1)
         check_number("tol", self.tol, "[0, inf)")

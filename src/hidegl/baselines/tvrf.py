@@ -2,12 +2,13 @@
 
     min_u  Σ_ij w_ij ‖u_i − u_j‖₁ + Σ_i ⟨f_i, u_i⟩   with u_i on the simplex, labelled rows fixed
 
-The region force f_i = −force · log P(i is of class j) comes from the affinity of a vertex to the labelled ones, through
-one edge (W: TVRF(1)) or through one or two (W + W²: TVRF(2)), normalised over the classes, and uniform where nothing is
-reached. Where the original leaves it open, each pair of neighbours counts once, and a probability is at least 1e-3.
+The region force is f_i = −force · log P(i is of class j). P comes from the affinity of a vertex to labelled vertices,
+through one edge (W: TVRF(1)) or through one or two (W + W²: TVRF(2)), normalised over the classes. It is uniform if no
+labelled vertex is reached. The papers leave two things open: here, each pair of neighbours counts once, and a
+probability is at least 1e-3.
 
-Solved by the primal-dual hybrid gradient method with Pock and Chambolle's diagonal steps. The dual value at p is
-Σ_i min_j (f_i + (∇ᵀp)_i)_j, so the gap between the two is known and decides when to stop.
+Solved by the primal-dual hybrid gradient method with the diagonal steps of Pock and Chambolle. The dual value at p is
+Σ_i min_j (f_i + (∇ᵀp)_i)_j, so the primal-dual gap is known. It decides when to stop.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from hidegl.spreading.labels import Labels
 LEAST_PROBABILITY = 1e-3
 
 CHECK_EVERY = 10
-"""Iterations between two looks at the gap."""
+"""The number of iterations between two checks of the gap."""
 
 
 @dataclass(repr=False, eq=False)
 class TVRF(GraphBaseline):
-    """Few edges cut between classes, each vertex drawn to the classes whose labels it is near."""
+    """A labelling that cuts few edges, with a force on each vertex towards the classes of nearby labels."""
 
     edges: int = 1
     force: float = 1.0
@@ -46,7 +47,7 @@ class TVRF(GraphBaseline):
         check_number("tol", self.tol, "[0, inf)")
 
     def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
-        """`objective_` and `gap_` keep the primal value and the primal-dual gap, relative to it, at each look."""
+        """u at the minimum. `objective_` and `gap_` keep the primal value and the relative gap at each check."""
         f = self.force * region_force(W, labels, self.edges)
         difference, weights = edge_differences(W)
         u = np.full(f.shape, 1 / f.shape[1])
@@ -71,7 +72,7 @@ class TVRF(GraphBaseline):
 
 
 def region_force(W: sp.csr_array, labels: Labels, edges: int) -> Matrix:
-    """−log P(class), from the affinity to labelled vertices through at most so many edges."""
+    """−log P(class), from the affinity to labelled vertices through at most `edges` edges."""
     reached = W @ one_hot_rows(labels)
     affinity = reached + W @ reached if edges == 2 else reached
     totals = affinity.sum(axis=1, keepdims=True)
@@ -81,7 +82,7 @@ def region_force(W: sp.csr_array, labels: Labels, edges: int) -> Matrix:
 
 
 def edge_differences(W: sp.csr_array) -> tuple[sp.csr_array, Vector]:
-    """∇ (m, n), with a row of 1 and −1 for each of the m edges, and the weights of the edges."""
+    """∇ (m, n), with one row of 1 and −1 per edge, and the weights of the edges."""
     upper = sp.coo_array(sp.triu(W, 1))
     heads, tails = upper.coords
     m = upper.nnz

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-TOLERANCE = 1e-8
+TOLERANCE = 1e-6
 """The relative residual at which a sparse system counts as solved."""
 
 

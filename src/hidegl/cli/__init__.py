@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """What the command `hidegl` and `python -m hidegl` run."""
+    """Run the command line: the entry point of `hidegl` and `python -m hidegl`."""
     try:
         from hidegl.cli.running import run
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The commands. Each reads, learns, writes and tells; how, is in the other modules of this folder."""
+"""The commands. Each reads, learns, writes and reports, with the other modules of this folder."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from hidegl.files.opening import open_table
 from hidegl.paper.commands import paper
 
 SHOWN_LABELS = 20
-"""How many lines tables on the screen have at most."""
+"""The maximum number of lines of a table on the screen."""
 
 app = typer.Typer(
     name="hidegl",
-    help="Label a mountain of rows from a handful of labels.\n\nThe usual course:  [b]suggest[/b] says which rows to "
-    "label first,  [b]label[/b] labels all the others,  [b]audit[/b] finds doubtful labels,  [b]predict[/b] "
+    help="Label a mountain of rows from a handful of labels.\n\nThe usual steps:  [b]suggest[/b] says which rows to "
+    "label first,  [b]label[/b] labels all other rows,  [b]audit[/b] finds doubtful labels,  [b]predict[/b] "
     "labels new rows.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -68,7 +68,7 @@ def options(
         bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What holds for all commands."""
+    """Options of all commands."""
 
 
 @app.command()
@@ -77,7 +77,7 @@ def label(
     labels: Labels = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
-    report: Annotated[Path | None, typer.Option(help="Also write a report to look at: .html.", metavar="FILE")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")] = None,
     model: Annotated[
         Path | None, typer.Option(help="Also save the model, for `hidegl predict`.", metavar="FILE")
     ] = None,
@@ -91,7 +91,7 @@ def label(
 ) -> None:
     """Label every row from a few labels.
 
-    The output has every row in its order, with its columns and label, confidence and given (was the label there?).
+    The output has all rows in their order, with their columns and label, confidence and given (did you give it?).
 
     [dim]hidegl label digits.csv --labels digit -o labelled.csv --report report.html[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
@@ -135,7 +135,7 @@ def label(
 @app.command()
 def suggest(
     data: Data,
-    n: Annotated[int, typer.Option("-n", help="How many rows.", metavar="NUMBER")] = 20,
+    n: Annotated[int, typer.Option("-n", help="The number of rows.", metavar="NUMBER")] = 20,
     labels: Labels = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
@@ -146,7 +146,7 @@ def suggest(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say which rows to label next, and write a file to fill in. Needs no label, and uses those there are.
+    """Say which rows to label next, and write a file to fill in. Works with and without labels.
 
     Fill in its column 'label', and give it to `hidegl label --labels`, or to `hidegl suggest --labels` for more rows.
 
@@ -165,7 +165,7 @@ def suggest(
     described = named_rows(task, rows)
     write_to_fill_in(out, task, rows)
     listed = [{"rank": rank + 1, **{key: described[key][rank] for key in described}} for rank in range(n)]
-    screen.table("Label these rows, the first ones first", {"rank": "", **{key: key for key in described}}, listed)
+    screen.table("Label these rows, the most helpful first", {"rank": "", **{key: key for key in described}}, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
     screen.note("output", f"{out}: fill in its column 'label'")
     screen.result({"rows": listed, "seconds": round(seconds, 3), "output": out})
@@ -185,7 +185,7 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the given labels that are doubtful: what do the others say of each?
+    """List the given labels that are doubtful. Each label is predicted from the other labels.
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
@@ -203,11 +203,11 @@ def audit(
         {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
     ]
     if suspects:
-        names = {**{key: key for key in described}, "given": "given", "proposed": "rather", "suspicion": "suspicion"}
+        names = {**{key: key for key in described}, "given": "given", "proposed": "proposed", "suspicion": "suspicion"}
         shown = min(len(suspects), SHOWN_LABELS)
         screen.table("Look at these labels again, the most doubtful first", names, listed[:shown])
         if len(suspects) > shown:
-            screen.note("", f"and {len(suspects) - shown:,} more, which -o FILE writes all")
+            screen.note("", f"and {len(suspects) - shown:,} more: -o FILE writes them all")
     screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful")
     if output is not None:
         write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
@@ -239,7 +239,7 @@ def predict(
     wanted = columns.split(",") if columns else None if names is None else [str(name) for name in names]
     missing = [name for name in wanted or () if name not in table.names]
     if missing:
-        raise UseError(f"{data} lacks what the model learned from: there is no column {named(missing)}")
+        raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
     chosen = choose_columns(table, wanted=wanted, without=[], id_column=None, label_column=None)
     task = Task(data, table, chosen, LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
@@ -255,7 +255,7 @@ def inspect(
     model: SavedModel,
     json: Json = False,
 ) -> None:
-    """Say what a saved model is: its rows, columns, classes and settings.
+    """Show the rows, columns, classes and settings of a saved model.
 
     [dim]hidegl inspect digits.hidegl[/]
     """
@@ -282,7 +282,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="A new folder for the files.", metavar="FOLDER")] = Path("hidegl-demo"),
     force: Force = False,
 ) -> None:
-    """Go the usual course on handwritten digits, and show each command.
+    """Run the usual steps on handwritten digits, and show each command.
 
     [dim]hidegl demo[/]
     """

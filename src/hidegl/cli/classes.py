@@ -1,4 +1,4 @@
-"""The classes of labelled rows, as a table on the screen and for programs."""
+"""The classes of labelled rows, as a table on the screen and as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hidegl.cli.screen import Screen
 from hidegl.showing.tallies import Tally
 
 SHOWN_CLASSES = 20
-"""How many lines the table has at most."""
+"""The maximum number of lines of the table."""
 
 
 def class_rows(tally: Tally) -> list[dict[str, Any]]:

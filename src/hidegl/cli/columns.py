@@ -1,4 +1,4 @@
-"""Which columns of a table are numbers to learn from, which is the label, and which are left out, and why."""
+"""The columns to learn from, the column of labels, and the columns that are left out, with the reason."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0"
 RESULT_NAMES = ("label", "confidence", "given")
 
 MEMORY_SHARE = 4
-"""Rows on disk are read into memory if they take no more than the free memory divided by this."""
+"""Rows on disk are read into memory if they need at most the free memory divided by this."""
 
 
 @dataclass
 class Columns:
-    """What is learned from, and what was left out and why."""
+    """The columns to learn from, and the columns that are left out, with the reason."""
 
     features: list[str]
     """Columns of numbers, or one column of vectors; none for a matrix."""
@@ -60,7 +60,7 @@ class Columns:
 
     @property
     def reasons(self) -> dict[str, list[str]]:
-        """The columns left out, by reason."""
+        """The columns that are left out, by reason."""
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.left_out.items():
             by_reason.setdefault(reason, []).append(name)
@@ -77,25 +77,25 @@ def check_known(table: Table, names: Iterable[str], option: str) -> None:
 def choose_columns(
     table: Table, *, wanted: list[str] | None, without: list[str], id_column: str | None, label_column: str | None
 ) -> Columns:
-    """The columns to learn from: the wanted ones, the matrix, the only vectors, or else all that hold numbers."""
+    """The columns to learn from: the wanted ones, the matrix, the longest vectors, or else all columns of numbers."""
     check_known(table, [*(wanted or []), *without], "--columns" if wanted else "--without")
-    left_out = dict.fromkeys(without, "set aside by --without")
+    left_out = dict.fromkeys(without, "excluded by --without")
     if id_column:
         left_out[id_column] = "the id"
     if label_column:
         left_out[label_column] = "the label"
     if isinstance(table, MemoryTable) and table.matrix is not None:
         if wanted:
-            raise UseError("--columns is for files with named columns; a matrix is taken as a whole")
+            raise UseError("--columns is for files with named columns; a matrix is used as a whole")
         others = [name for name in table.names if name not in left_out]
-        return Columns([], "matrix", left_out | dict.fromkeys(others, "beside the matrix"))
+        return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
     of_vectors, numbers = [], []
     for name in wanted or [name for name in table.names if name not in left_out]:
         kind = table.schema.field(name).type
         if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
             of_vectors.append(name)
         elif wanted and not is_numeric(kind):
-            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, and numbers are needed")
+            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed")
         elif reason := wanted is None and why_not(name, kind, table):
             left_out[name] = reason
         else:
@@ -104,8 +104,8 @@ def choose_columns(
         raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
     if of_vectors:
         best = max(of_vectors, key=lambda name: width(table, name))
-        left_out |= {name: "vectors beside " + repr(best) for name in of_vectors if name != best}
-        left_out |= dict.fromkeys(numbers, f"numbers beside the vectors {best!r}")
+        left_out |= {name: f"the vectors in {best!r} are used" for name in of_vectors if name != best}
+        left_out |= dict.fromkeys(numbers, f"the vectors in {best!r} are used")
         return Columns([best], "vectors", left_out)
     if not numbers:
         raise UseError(
@@ -115,7 +115,7 @@ def choose_columns(
 
 
 def why_not(name: str, kind: pa.DataType, table: Table) -> str:
-    """Why a column is nothing to learn from; empty if it is."""
+    """Why a column is not used for learning; empty if it is used."""
     if not is_numeric(kind):
         return spoken(kind)
     if name.lower() in RESULT_NAMES and name.lower() != "label":
@@ -129,7 +129,7 @@ def why_not(name: str, kind: pa.DataType, table: Table) -> str:
         if not column.null_count:
             steps = np.diff(column.to_numpy().astype(np.float64))
             if np.all(steps == 1):
-                return "a count of the rows"
+                return "row numbers"
     return ""
 
 
@@ -139,7 +139,7 @@ def explain(left_out: dict[str, str]) -> str:
 
 
 def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
-    """What `fit` and `predict` take: an array, named rows, or rows on disk where they are too many for the memory."""
+    """X for `fit` and `predict`: an array, named rows, or rows on disk if they do not fit into memory."""
     if isinstance(table, ParquetTable) and table_bytes(table, columns) > available_memory() / MEMORY_SHARE:
         return read_rows(path, columns.features)
     if columns.kind == "matrix":

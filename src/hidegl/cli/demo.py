@@ -1,4 +1,4 @@
-"""The usual course on scikit-learn's digits, command by command."""
+"""The usual steps on scikit-learn's digits, command by command."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def go(folder: Path, run: Callable[[list[str]], int]) -> None:
     def at(name: str) -> str:
         return shlex.quote(str(folder / name))
 
-    step("Which rows should a person look at?", f"suggest {at('digits.csv')} -n {N_LABELS} -o {at('to_label.csv')} -f")
+    step("Which rows should a person label?", f"suggest {at('digits.csv')} -n {N_LABELS} -o {at('to_label.csv')} -f")
     fill_in(folder / "to_label.csv", truth)
-    console.print(f"[bold]Somebody fills in these {N_LABELS} labels.[/] (The demo does.)\n")
+    console.print(f"[bold]A person fills in these {N_LABELS} labels.[/] (Here the demo does it.)\n")
     options = f"--labels {at('to_label.csv')}"
     outputs = f"-o {at('labelled.csv')} --report {at('report.html')} --model {at('digits.hidegl')}"
-    step("Label all the others.", f"label {at('digits.csv')} {options} {outputs} --effort quick -f")
-    step("Does any of the labels look wrong?", f"audit {at('digits.csv')} {options}")
+    step("Label all other rows.", f"label {at('digits.csv')} {options} {outputs} --effort quick -f")
+    step("Do any of the labels look wrong?", f"audit {at('digits.csv')} {options}")
     step("Label new rows.", f"predict {at('digits.hidegl')} {at('new.csv')} -o {at('predicted.csv')} -f")
     for name, known in (("labelled.csv", truth[:-N_NEW]), ("predicted.csv", truth[-N_NEW:])):
         console.print(f"{right(folder / name, known):.1%} of the labels in {folder / name} are right.")

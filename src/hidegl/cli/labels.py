@@ -1,4 +1,4 @@
-"""The labels a person gives: in a column of the data or in a file, in order, by row number or by id."""
+"""The labels that the user gives: in a column of the data or in a file, in order, by row number or by id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_CLASSES = 1000
 
 @dataclass
 class LabelColumn:
-    """y for the estimators, where it came from, and what to say about it."""
+    """y for the estimators, where it came from, and notes for the user."""
 
     y: NDArray[Any] | None
     source: str
@@ -41,7 +41,7 @@ def known(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def find_labels(table: Table, option: str | None, id_column: str | None) -> LabelColumn:
-    """The labels of a column or a file; with no option, of a column that is called so."""
+    """The labels of a column or a file. Without the option, a column named label, class, target or y is used."""
     if option is None:
         by_name = {name.lower(): name for name in table.names}
         name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)
@@ -62,12 +62,12 @@ def column_labels(table: Table, name: str) -> LabelColumn:
 
 
 def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
-    """A label for each row in order, or labels of some rows by their number (`row`) or by the id."""
+    """One label per row in order, or labels of some rows by row number (`row`) or by id."""
     if path.suffix == ".npy":
         values = load_label_array(path)
         if len(values) != table.n_rows:
             raise UseError(
-                f"{path} holds {len(values):,} labels, and the data {table.n_rows:,} rows: give one for each"
+                f"{path} has {len(values):,} labels, but the data has {table.n_rows:,} rows: give one label per row"
             )
         y, notes = parse_labels(as_column(values), str(path))
         return LabelColumn(y, str(path), None, notes)
@@ -90,8 +90,8 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
         rows = np.arange(table.n_rows)
     else:
         raise UseError(
-            f"{path} has {labels.n_rows:,} rows and the data {table.n_rows:,}: give one label for each, or a column "
-            f"'row' with their numbers from 0, or name with --id an id column that both have"
+            f"{path} has {labels.n_rows:,} rows, but the data has {table.n_rows:,}: give one label per row, or add a "
+            f"column 'row' with row numbers from 0, or name an id column of both files with --id"
         )
     y = np.full(table.n_rows, None, dtype=object)
     y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
@@ -104,7 +104,7 @@ def load_label_array(path: Path) -> NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable_array(path, error) from error
     if values.ndim != 1 and values.size != len(values):
-        raise UseError(f"{path} must hold one label for each row, got an array of the shape {values.shape}")
+        raise UseError(f"{path} must hold one label per row, got an array of shape {values.shape}")
     return values.reshape(-1)
 
 
@@ -114,11 +114,11 @@ def as_column(values: NDArray[Any]) -> pa.ChunkedArray:
 
 def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: Path) -> NDArray[np.intp]:
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise UseError(f"{path}: the column 'row' must hold the numbers of rows, from 0")
+        raise UseError(f"{path}: the column 'row' must hold row numbers, from 0")
     rows = column.to_numpy()
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        raise UseError(f"{path}: there is no row {outside[0]}, the data has rows 0 to {n_rows - 1:,}")
+        raise UseError(f"{path}: there is no row {outside[0]}; the data has rows 0 to {n_rows - 1:,}")
     return rows.astype(np.intp)
 
 
@@ -126,14 +126,14 @@ def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: Path) -> ND
     place = {str(value): number for number, value in enumerate(ids.to_pylist())}
     missing = [value for value in wanted.to_pylist() if str(value) not in place]
     if missing:
-        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data, the first is {missing[0]!r}")
+        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
     if len(place) < len(ids):
-        raise UseError(f"the id column has {len(ids) - len(place):,} values twice: labels cannot be told apart by it")
+        raise UseError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
     return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)
 
 
 def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], list[str]]:
-    """Labels as whole numbers with −1, or as strings with None; and what to say about them."""
+    """Labels as whole numbers with −1, or as strings with None; and notes for the user."""
     kind = column.type
     notes: list[str] = []
     if pa.types.is_dictionary(kind):
@@ -150,14 +150,14 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
     elif is_text(kind):
         y, blank = text_labels(column)
         for text, n in blank.items():
-            notes.append(f"{text!r} is taken as no label, in {n:,} rows; rename it if it is a class")
+            notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
-        raise UseError(f"{where} holds {spoken(kind)}: labels are names or whole numbers")
+        raise UseError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
         raise UseError(
-            f"{where} holds {n_classes:,} different labels, and {MOST_CLASSES:,} is the most: is it an id or a text? "
-            f"Name the column or file of the labels with --labels"
+            f"{where} holds {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
+            f"text? Name the column or file of the labels with --labels"
         )
     return y, notes
 
@@ -166,12 +166,12 @@ def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
-        raise UseError(f"{where} holds {broken:.3g}: labels are names or whole numbers; is it a measurement?")
+        raise UseError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
     return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
 
 
 def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
-    """Names without the space around them; None for blanks, and how often those that were written out stand there."""
+    """Names without surrounding space, None for blanks; and the count of each blank word, such as "unknown"."""
     y = np.full(len(column), None, dtype=object)
     blank: dict[str, int] = {}
     for row, value in enumerate(column.to_pylist()):

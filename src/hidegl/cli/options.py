@@ -1,4 +1,4 @@
-"""The arguments and options that commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ SavedModel = Annotated[
 Labels = Annotated[
     str | None,
     typer.Option(
-        help="The column of DATA, or the file, with the labels; blank means none. A file has a label for each row, or "
+        help="The column of DATA, or the file, with the labels; blank means none. A file has one label per row, or "
         "a column 'row' (or the id) and a column 'label'. Default: a column named label, class, target or y.",
         metavar="COLUMN|FILE",
         show_default=False,
     ),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="The column that names the rows.", metavar="COLUMN")]
+Id = Annotated[str | None, typer.Option("--id", help="The column with the ids of the rows.", metavar="COLUMN")]
 ColumnNames = Annotated[
-    str | None, typer.Option(help="The columns to learn from, with commas between.", metavar="A,B,…")
+    str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")
 ]
 Without = Annotated[str | None, typer.Option(help="Columns not to learn from.", metavar="A,B,…")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Where to write: .csv, .tsv or .parquet.", metavar="FILE")
+    Path | None, typer.Option("--output", "-o", help="The file to write: .csv, .tsv or .parquet.", metavar="FILE")
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.", metavar="NUMBER")]
+Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -1,4 +1,4 @@
-"""What commands write: every row with its label, small tables, and the report."""
+"""The files that commands write: all rows with their labels, small tables, and the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hidegl.spreading.stream import LabelStream
 
 
 def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
-    """Where to write: the named file, or one beside the input, of its kind or, for a person to edit, CSV."""
+    """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it)."""
     if given is None:
         stem = task_path.name.removesuffix(".gz")
         ending = Path(stem).suffix.lower()
@@ -31,10 +31,10 @@ def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, 
 
 
 def write_labelled(out: Path, task: Task, labels: LabelStream, *, with_given: bool = True) -> Tally:
-    """Every row of the input in its order, its columns but the vectors, and label, confidence and given."""
+    """Write all input rows in their order: their columns except vectors, and label, confidence and given."""
     tally, start = Tally(labels.classes), 0
     columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
-    with writing(out), table_writer(out) as write:
+    with labels, writing(out), table_writer(out) as write:
         for block in labels:
             tally.add(*block)
             n = len(block.labels)
@@ -48,7 +48,7 @@ def write_labelled(out: Path, task: Task, labels: LabelStream, *, with_given: bo
 
 
 class InputColumns:
-    """The columns of the input, cut as the results come."""
+    """The columns of the input, in blocks of the same size as the results."""
 
     def __init__(self, batches: Iterator[pa.Table]) -> None:
         self._batches = batches
@@ -64,7 +64,7 @@ class InputColumns:
 
 
 def write_columns(out: Path, columns: dict[str, Any]) -> None:
-    """A small table, of lists or arrays."""
+    """Write a small table of lists or arrays."""
     plain = {name: [as_python(value) for value in values] for name, values in columns.items()}
     with writing(out):
         write_table(out, plain)
@@ -75,7 +75,7 @@ def as_python(value: Any) -> Any:
 
 
 def write_to_fill_in(out: Path, task: Task, rows: Any) -> None:
-    """The suggested rows with a blank label, and below them those that a label file named before."""
+    """Write the suggested rows with a blank label, and below them the rows that the label file already has."""
     y = task.labels.y
     before = np.empty(0, dtype=np.intp)
     if y is not None and task.labels.column is None:
@@ -102,7 +102,7 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
 
 
 def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
-    """What tells a person which rows these are: their numbers, the id and the text."""
+    """The columns that identify rows for a person: row number, id and text."""
     described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
     names = task.telling
     if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):

@@ -1,4 +1,4 @@
-"""How a command ends: with one line and a code, never with a traceback. Wrong use ends with 2, a failure with 1."""
+"""How a command ends: with one line and an exit code, never with a traceback. Wrong use gives 2, a failure gives 1."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hidegl.cli.app import app
 from hidegl.files.mistakes import UseError, WorkError
 
 DEBUG = "HIDEGL_DEBUG"
-"""With this variable set, errors come with their traceback."""
+"""If this environment variable is set, errors show their traceback."""
 
 UsageError: Any = typer.BadParameter.__bases__[0]
-"""Of click, or of the part of it that newer versions of typer bring along."""
+"""The class of click, or of the copy of click inside newer versions of typer."""
 
 
 INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
+"""The exit code of typer after Ctrl-C."""
 
 
 def interrupt(*_: Any) -> None:
@@ -32,7 +32,7 @@ def interrupt(*_: Any) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; whatever happens, end with one line and a code, and never with a traceback."""
+    """Run a command and return its exit code. An error prints one line, never a traceback."""
     errors = Console(stderr=True, highlight=False)
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
     except pa.ArrowException as error:  # deep inside a file whose beginning was right
         message, code = f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}", 1
     except MemoryError as error:
-        message, code = str(error) or "there is too little memory", 1
+        message, code = str(error) or "there is not enough memory", 1
     except Exception as error:
         message, code = f"{error or type(error).__name__} (more with {DEBUG}=1)", 1
         if DEBUG in os.environ:

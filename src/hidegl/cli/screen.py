@@ -1,4 +1,4 @@
-"""What a person sees: notes and progress on standard error, results on standard output, JSON for programs."""
+"""Output for people and programs: notes and progress on standard error, results or JSON on standard output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_CELL = 60
 
 @dataclass
 class Screen:
-    """Says what happens. With `as_json`, nothing but one JSON object at the end; with `quiet`, nothing at all."""
+    """Prints notes and results. With `as_json`, only one JSON object at the end; with `quiet`, nothing."""
 
     as_json: bool = False
     quiet: bool = False
@@ -27,11 +27,11 @@ class Screen:
 
     @property
     def verbose(self) -> bool:
-        """Whether there is somebody to watch the progress."""
+        """Whether to show progress: only on a terminal, and not with JSON or `quiet`."""
         return not (self.as_json or self.quiet) and sys.stderr.isatty()
 
     def note(self, name: str, text: str) -> None:
-        """A line with a name in front."""
+        """Print a line that starts with a name."""
         if not (self.as_json or self.quiet):
             self._notes.print(f"[dim]{escape(name):>9}[/]  {escape(text)}", soft_wrap=True)
 
@@ -40,7 +40,7 @@ class Screen:
             self._notes.print(f"[yellow]{'note':>9}[/]  {escape(text)}", soft_wrap=True)
 
     def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]]) -> None:
-        """Rows under headings: `names` says which value goes under which."""
+        """Print rows under headings; `names` maps the keys of a row to headings."""
         if self.as_json or self.quiet:
             return
         shown = RichTable(box=None, pad_edge=False, padding=(0, 2))
@@ -55,7 +55,7 @@ class Screen:
         self._results.print(shown)
 
     def result(self, values: dict[str, Any]) -> None:
-        """The answer for programs."""
+        """Print the result as JSON, for programs."""
         if self.as_json:
             sys.stdout.write(json.dumps(values, default=plain, ensure_ascii=False) + "\n")
 

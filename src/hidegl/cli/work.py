@@ -1,4 +1,4 @@
-"""The steps that commands share: from files to a task, from a task to a model, from a model to a file."""
+"""Steps that several commands share: from a file to a task, and from a task to a model."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from hidegl.files.tables import Table
 Model = HiDeGL | AutoHiDeGL
 
 MANY_ROWS, MANY_NUMBERS = 1_000_000, 50_000_000
-"""Up to so many rows, and rows times classes, models are averaged; beyond, one reads the rows a block at a time."""
+"""Up to this number of rows, and of rows times classes, models are averaged. Beyond, one model reads rows in blocks."""
 
 LONG_TEXT = 12
-"""A column of text with so many characters on average tells what a row is about."""
+"""The mean number of characters from which a column of text says what a row is about."""
 
 
 @dataclass
 class Task:
-    """A file, what is learned from it, and the labels."""
+    """A file, the columns to learn from, and the labels."""
 
     path: Path
     table: Table
@@ -84,7 +84,7 @@ class Task:
         return self._X
 
     def require_labels(self, what: str) -> None:
-        """At least two classes."""
+        """Raise an error unless there are labels of at least two classes."""
         if self.labels.y is None:
             raise UseError(
                 f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {self.path}` says "
@@ -92,12 +92,12 @@ class Task:
             )
         if self.labels.n_labels == 0:
             raise UseError(
-                f"{self.labels.source} holds no label yet, all of it is blank: fill in some; `hidegl suggest "
+                f"{self.labels.source} has no labels yet, only blanks: fill in some; `hidegl suggest "
                 f"{self.path}` says which rows help most"
             )
         classes = self.classes
         if len(classes) == 1:
-            raise UseError(f"all labels are {classes[0]!r}: give at least one of another class too")
+            raise UseError(f"all labels are {classes[0]!r}: give at least one label of another class")
 
     @property
     def classes(self) -> list[Any]:
@@ -113,7 +113,7 @@ class Task:
 
     @property
     def kept(self) -> list[str]:
-        """The columns that go to the output: all but vectors and those that have the names of results."""
+        """The columns that go to the output: all except vectors and columns named like results."""
         return [
             name
             for name in self.table.names
@@ -122,7 +122,7 @@ class Task:
 
     @property
     def telling(self) -> list[str]:
-        """The columns that tell a person what a row is: the id, and the longest text."""
+        """The columns that identify a row for a person: the id, and the longest text."""
         texts = {
             name: text_length(self.table, name)
             for name in self.table.names
@@ -146,11 +146,11 @@ def text_length(table: Table, name: str) -> float:
 
 
 def fitted(task: Task, screen: Screen, *, effort: str | None, seed: int) -> tuple[Model, float]:
-    """A model of the task, and the seconds it took. No effort: one HiDeGL model; so too where rows are very many."""
+    """A fitted model of the task, and the seconds it took. Without effort, or with very many rows: one HiDeGL model."""
     if effort is not None and task.is_large:
         screen.warn(
-            f"{task.table.n_rows:,} rows are many: one model reads them a block at a time, in place of an average "
-            f"(--effort is for up to {MANY_ROWS:,} rows)"
+            f"{task.table.n_rows:,} rows are many: one model reads them in blocks, instead of an average of models "
+            f"(--effort applies up to {MANY_ROWS:,} rows)"
         )
         effort = None
     model: Model

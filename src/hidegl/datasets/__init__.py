@@ -1,4 +1,4 @@
-"""Data to try the methods on, and ways of drawing labels."""
+"""Data sets, and draws of labels."""
 
 from hidegl.datasets.draws import accuracy, draw_labels, hide_labels
 from hidegl.datasets.moons import make_three_moons

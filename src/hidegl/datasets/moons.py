@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 def make_three_moons(
     n_rows: int = 1500, *, n_features: int = 100, noise: float = 0.14, random_state: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Three half circles in the plane, in equal parts, filled up with zeros and noise to `n_features` columns.
+    """Three half circles in the plane with equally many rows, with zeros up to `n_features` columns, and noise on all.
 
     One is the upper half of a circle around (1.5, 0.4) with radius 1.5; two are the lower halves of unit circles around
-    (0, 0) and (3, 0). Rows come class by class.
+    (0, 0) and (3, 0). Rows are sorted by class.
     """
     random = check_random_state(random_state)
     centres, radii, signs = np.array([(1.5, 0.4), (0.0, 0.0), (3.0, 0.0)]), (1.5, 1.0, 1.0), (1, -1, -1)

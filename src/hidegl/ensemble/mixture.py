@@ -87,7 +87,8 @@ class Mixture:
     def of_new(self, structures: Sequence[Structure], rows: Rows) -> Rows:
         """The class probabilities of prepared rows, lazily: a block at a time, where the rows are."""
         members = tuple(
-            (s.C, s.sigma, s.n_nearest, *member.scoring) for s, member in zip(structures, self.members, strict=True)
+            (s.searchable(rows), s.sigma, s.n_nearest, *member.scoring)
+            for s, member in zip(structures, self.members, strict=True)
         )
         return rows.map(mixed_distributions, members, *self.mixing)
 

@@ -1,1 +1,1 @@
-"""Models and tables as files."""
+"""Reading and writing files: models and tables."""

@@ -1,4 +1,4 @@
-"""What columns of a table hold, and columns of numbers or vectors as one matrix."""
+"""The kinds of columns of a table, and columns of numbers or vectors as one matrix."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_vector(kind: pa.DataType) -> bool:
 
 
 def holds_vectors_as_text(column: pa.ChunkedArray) -> bool:
-    """Whether a column of text holds what pandas makes of vectors in a CSV file: "[0.1, 0.2, …]"."""
+    """Whether a column of text holds vectors as pandas writes them to CSV: "[0.1, 0.2, …]"."""
     first = column.drop_null().slice(0, 1).to_pylist()
     return bool(first) and len(parsed_vector(first[0])) > 1
 
@@ -57,10 +57,10 @@ def parsed_vector(text: str) -> NDArray[np.float64]:
 
 
 def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of lists, or of lists as text, as a matrix."""
+    """A matrix from a column of lists, or of lists as text."""
     if column.null_count:
         raise UseError(
-            f"the column {name!r} has no vector in {column.null_count:,} rows: fill them in, or leave them out"
+            f"the column {name!r} has no vector in {column.null_count:,} rows: fill them in, or drop these rows"
         )
     if is_text(column.type):
         parts = [parsed_vector(text) for text in column.to_pylist()]
@@ -88,13 +88,13 @@ def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
         broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
         if len(broken):
             raise UseError(
-                f"{len(broken):,} rows hold NaN or infinity, the first is row {broken[0]}: fill them in, or drop them"
+                f"{len(broken):,} rows hold NaN or infinity; the first is row {broken[0]}: fill them in, or drop them"
             )
     return X
 
 
 def stacked(table: Table, names: list[str]) -> NDArray[Any]:
-    """Columns of numbers side by side, if none has a gap."""
+    """A matrix from columns of numbers. Empty or infinite cells raise `GapsError`."""
     gaps: dict[str, int] = {}
     parts = []
     for name in names:
@@ -116,7 +116,7 @@ def stacked(table: Table, names: list[str]) -> NDArray[Any]:
 
 @dataclass
 class NamedNumbers:
-    """A matrix in memory whose columns have names; rows of `LocalRows` may come from it."""
+    """A matrix in memory with column names; `LocalRows` reads it."""
 
     values: NDArray[Any]
     names: list[str]

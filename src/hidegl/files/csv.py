@@ -1,4 +1,4 @@
-"""CSV and TSV files as tables: delimiter, decimal sign and header are guessed from the first lines."""
+"""Reading CSV and TSV files: delimiter, decimal sign and header are guessed from the first lines."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def read_csv(path: Path) -> MemoryTable:
     size, available = path.stat().st_size, available_memory()
     if size > available:
         raise WorkError(
-            f"{path} has {readable(size)}, and {readable(available)} of memory are free: convert it to Parquet, which "
-            f"is read a part at a time"
+            f"{path} has {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
+            f"which is read in parts"
         )
     with pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(1 << 16)
@@ -44,7 +44,7 @@ def read_csv(path: Path) -> MemoryTable:
 
 @dataclass
 class CsvLayout:
-    """How a text file is laid out, guessed from its first lines."""
+    """The layout of a text file, guessed from its first lines."""
 
     delimiter: str
     decimal: str
@@ -57,10 +57,10 @@ class CsvLayout:
             text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise WorkError(
-                f"{path} is not UTF-8 text: convert it, for instance by `iconv -f latin1 -t utf8 {path.name} > new.csv`"
+                f"{path} is not UTF-8 text: convert it, for example: `iconv -f latin1 -t utf8 {path.name} > new.csv`"
             ) from error
         if "\0" in text:
-            raise WorkError(f"{path} is not text, whatever its name says: it holds zero bytes")
+            raise WorkError(f"{path} is not a text file: it holds zero bytes")
         lines = [line for line in text.splitlines() if line.strip()] or [""]
         is_tsv = any(ending in (".tsv", ".tab") for ending in path.suffixes)
         delimiter = "\t" if is_tsv else max(",;\t|", key=lines[0].count)
@@ -74,7 +74,7 @@ class CsvLayout:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return () if self.has_header else ("no line of names: the columns are called column_0, column_1, …",)
+        return () if self.has_header else ("there is no header line: the columns are named column_0, column_1, …",)
 
     def read(self, path: Path, types: dict[str, pa.DataType]) -> pa.Table:
         names = {} if self.has_header else {"column_names": self.names}
@@ -92,7 +92,7 @@ def explained(path: Path, error: Exception) -> WorkError | UseError:
     if ragged:
         return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
     if "invalid UTF8" in text:
-        return WorkError(f"{path} is not UTF-8 text: convert it first, for instance with iconv")
+        return WorkError(f"{path} is not UTF-8 text: convert it first, for example with iconv")
     return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
 
 

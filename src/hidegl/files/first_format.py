@@ -1,4 +1,4 @@
-"""Model files of version 0.1, which had format 1, as those of today."""
+"""Conversion of model files of version 0.1 (format 1) to the present format."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LABELLING = ("coef", "delta", "scales")
 
 
 def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
-    """The state of a model as `Model` reads it now.
+    """The state of a model in the present format.
 
-    An average used to hold whole models, each of which took another offset from rows that were prepared already.
+    In format 1 an average held whole models. Each of them subtracted its own offset from the prepared rows.
     """
     settings, codes = values["settings"], arrays["codes"]
     rows = np.flatnonzero(codes != -1)

@@ -1,9 +1,10 @@
-"""Models as files: one npz archive of plain arrays, with a JSON text among them. No pickle, so nothing runs on load."""
+"""Model files: one npz archive of plain arrays and a JSON text. No pickle, so loading runs no code."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,11 @@ from hidegl.basics.archives import PARAMETER, State, read_archive, write_archive
 from hidegl.files.first_format import upgraded
 
 PLAIN = (str, bool, int, float, np.generic, type(None))
-"""What goes into the JSON text."""
-
-MODELS: dict[str, type[SavedModel]] = {}
+"""The types of values that go into the JSON text."""
 
 
 class SavedModel(ABC):
-    """A fitted estimator that goes to a file and back. Subclasses say what their state is: plain values and arrays."""
-
-    def __init_subclass__(cls, saved_as: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if saved_as is not None:
-            MODELS[saved_as] = cls
+    """A fitted estimator that can be saved and loaded. Subclasses define their state: plain values and arrays."""
 
     @abstractmethod
     def __hidegl_state__(self) -> State: ...
@@ -34,7 +28,7 @@ class SavedModel(ABC):
     def __set_hidegl_state__(self, state: State) -> None: ...
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which `hidegl.load` reads. It holds no code and no rows of X."""
+        """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X."""
         check_is_fitted(self)
         values, arrays = self.__hidegl_state__()
         parameters: dict[str, Any] = {}
@@ -53,17 +47,17 @@ class SavedModel(ABC):
         write_archive(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote: it predicts, relabels and shows its attributes as before."""
+def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel]]) -> Any:
+    """A model of one of the known classes, from a file that `save` wrote, also with version 0.1."""
     header, arrays = read_archive(path)
-    if header.get("model") not in MODELS:
-        known = ", ".join(sorted(MODELS))
+    if header.get("model") not in known:
         raise ValueError(
-            f"{os.fspath(path)} holds a model of the class {header.get('model')!r}, this process knows {known}"
+            f"{os.fspath(path)} holds a model of the class {header.get('model')!r}, this process knows "
+            f"{', '.join(sorted(known))}"
         )
     try:
         parameters = {name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)}
-        model = MODELS[header["model"]](**header["parameters"], **parameters)
+        model = known[header["model"]](**header["parameters"], **parameters)
         state = header["values"], arrays
         model.__set_hidegl_state__(upgraded(*state) if header["format"] == 1 else state)
     except (KeyError, TypeError, ValueError, IndexError) as error:

@@ -1,4 +1,4 @@
-"""The one reader of tables: CSV, TSV, Parquet (a file or a folder), NPY and NPZ, by the ending of the name."""
+"""The reader of all tables: CSV, TSV, Parquet (a file or a folder), NPY and NPZ, by the ending of the name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hidegl.files.mistakes import UseError, WorkError, damaged, named, unreadabl
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
 MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
-"""What the matrix of an NPZ file is called, in this order, if there are several."""
+"""The name of the matrix in an NPZ file; the first that exists is used."""
 
 
 def open_table(path: Path) -> Table:
-    """The rows of a file or a folder; what kind it is, its name says."""
+    """The rows of a file or a folder. The ending of the name gives the format."""
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
@@ -45,7 +45,7 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
     except (UseError, WorkError):
         raise
     except PermissionError as error:
-        raise WorkError(f"{path} may not be read: check its permissions") from error
+        raise WorkError(f"no permission to read {path}: check its permissions") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise damaged(path) from error
     if table.n_rows == 0:
@@ -74,7 +74,7 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
     if not matrices:
         shapes = named(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
         raise UseError(
-            f"{path} must hold a matrix of numbers, a row for each thing to label; it holds {shapes or 'nothing'}"
+            f"{path} must hold a matrix of numbers, with one row per item to label; it holds {shapes or 'nothing'}"
         )
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]
@@ -84,7 +84,7 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
         if array.ndim == 1 and len(array) == len(X) and array.dtype.kind in "biufUS"
     }
     others = [name for name in arrays if name != best and name not in beside]
-    notes = (f"of the arrays in {path.name}, {best} is taken, and {named(others)} left out",) if others else ()
+    notes = (f"{path.name}: the array {best} is used, and {named(others)} left out",) if others else ()
     return MemoryTable(pa.table(beside), notes, X)
 
 

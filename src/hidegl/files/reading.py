@@ -1,4 +1,4 @@
-"""From what users name or hold to rows: paths are opened here, everything else where rows live."""
+"""Rows from the X that users pass. Paths are opened here, everything else in `hidegl.rows.reading`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *, cluster: bool = False) -> Rows:
     """The rows of a .npy, Parquet, CSV or TSV file, or of a folder of Parquet files in the order of their names.
 
-    Give them to `fit` and `predict` in place of an array. Rows of .npy and Parquet files are read a block at a time (a
-    row group at a time from Parquet), and again at each pass: the file must stay as it is while the model is used on
-    the rows of its fit. Rows of CSV and TSV files are read into memory. HDF5 and Zarr arrays need no reading: `fit`
-    takes h5py's and zarr's own objects.
+    Pass them to `fit` and `predict` instead of an array. Rows of .npy and Parquet files are read in blocks (Parquet: by
+    row group), and again at each pass. So the file must not change while the model is used on the rows of its fit. Rows
+    of CSV and TSV files are read into memory. HDF5 and Zarr arrays need no reading: `fit` takes the objects of h5py and
+    zarr.
 
     Parameters
     ----------
     path : str or path
-        A file, a folder of Parquet files, or a pattern of their names as in "embeddings/*.parquet".
+        A file, a folder of Parquet files, or a pattern such as "embeddings/*.parquet".
     columns : list of str, default=None
         The columns of a table to use: numbers, or one column of lists. None: the only column of lists, or else all
         columns, which must be numbers.
     cluster : bool, default=False
-        Let the workers of a Dask cluster read the Parquet files, which must be there under the same path.
+        Let the workers of a Dask cluster read the Parquet files. Every worker must see them under the same path.
     """
     path = Path(path)
     pattern = sorted(path.parent.glob(path.name)) if "*" in path.name else []
@@ -74,7 +74,7 @@ def rows_of_text(path: Path, columns: list[str] | None) -> Rows:
 
 
 class pyarrow_for:  # noqa: N801
-    """Within it, a missing pyarrow is said in the user's words."""
+    """A context in which a missing pyarrow raises an error that says what to install."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -87,7 +87,7 @@ class pyarrow_for:  # noqa: N801
 
 
 def rows_from(estimator: Any, X: Any, *, reset: bool, device: Any) -> Rows:
-    """The rows of X, which may be a path, with its columns checked against the estimator's."""
+    """The rows of X, which may be a path. Its columns are checked against those of the estimator."""
     if isinstance(X, str | os.PathLike):
         X = read_rows(X)
     return rows_of(estimator, X, reset=reset, device=device)

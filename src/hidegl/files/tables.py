@@ -1,4 +1,4 @@
-"""Rows with named columns: in memory, or in Parquet files that are read when they are asked for."""
+"""Rows with named columns: in memory, or in Parquet files that are read on demand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Table(ABC):
 
     @abstractmethod
     def batches(self, names: list[str]) -> Iterator[pa.Table]:
-        """These columns of all rows, a part at a time."""
+        """These columns of all rows, in batches."""
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
@@ -44,7 +44,7 @@ class Table(ABC):
 
 @dataclass
 class MemoryTable(Table):
-    """Columns in memory; of an array file, its matrix beside them."""
+    """Columns in memory, and the matrix if the file is an array file."""
 
     table: pa.Table
     notes: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class MemoryTable(Table):
 
 @dataclass
 class ParquetTable(Table):
-    """Parquet files, in the order of their names, read when they are asked."""
+    """Parquet files in the order of their names, read on demand."""
 
     files: list[Path]
     _starts: NDArray[np.intp] = field(init=False)

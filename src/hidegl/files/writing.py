@@ -1,6 +1,6 @@
-"""The one writer of tables: named columns to CSV, TSV or Parquet, a block at a time.
+"""The writer of all tables: named columns to CSV, TSV or Parquet, in blocks.
 
-What is written takes the place of the old file only when it is whole.
+A new file replaces an old one only when it is complete.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ TABLES = (*DELIMITERS, ".parquet")
 LABELS = (*TABLES, ".npy")
 
 GROUP_ROWS = 524_288
-"""At least so many rows make a row group of a Parquet file."""
+"""The minimum number of rows in a row group of a Parquet file."""
 
 
 @contextmanager
 def table_writer(path: Path) -> Iterator[Callable[[Block], None]]:
-    """A function that writes blocks with the same columns to a file of the kind that its ending says."""
+    """A function that writes blocks with the same columns to a file. The ending of its name gives the format."""
     ending = path.suffix.lower()
     opened = parquet_writer if ending == ".parquet" else csv_writer if has_pyarrow() else plain_csv_writer
     with replacing(path) as file, opened(file, DELIMITERS.get(ending, "")) as write:
@@ -42,27 +42,27 @@ def table_writer(path: Path) -> Iterator[Callable[[Block], None]]:
 
 
 def write_table(path: Path, columns: Block) -> None:
-    """A small table."""
+    """Write a small table."""
     with table_writer(path) as write:
         write(columns)
 
 
 def write_labels(path: str | os.PathLike[str], labels: LabelStream) -> None:
-    """Label, confidence and whether the label was given, of each row."""
+    """Write the label and the confidence of each row, and whether the label was given."""
     path = Path(path)
     if path.suffix not in LABELS:
         raise ValueError(f"path must end in {', '.join(LABELS)}, got {path}")
     if path.suffix == ".npy":
-        with replacing(path) as file:
+        with labels, replacing(path) as file:
             write_npy(file, labels)
         return
-    with table_writer(path) as write:
+    with labels, table_writer(path) as write:
         for block in labels:
             write(label_columns(block))
 
 
 def label_columns(block: LabelledBlock) -> dict[str, NDArray[Any]]:
-    """The columns of results, the same in every file that is written."""
+    """The columns of results, the same in every file."""
     return {"label": block.labels, "confidence": np.round(block.confidence, 4), "given": block.given}
 
 
@@ -72,7 +72,7 @@ def has_pyarrow() -> bool:
 
 @contextmanager
 def parquet_writer(file: IO[bytes], _: str) -> Iterator[Callable[[Block], None]]:
-    """Blocks wait until they make a row group."""
+    """A writer that collects blocks until they fill a row group."""
     with pyarrow_for("Parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -123,7 +123,7 @@ def csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], No
 
 @contextmanager
 def plain_csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], None]]:
-    """The same without pyarrow, for columns of numpy."""
+    """A writer without pyarrow, for columns of numpy."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     lines = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     named = False
@@ -142,14 +142,14 @@ def plain_csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Bloc
 
 
 def as_text(value: Any) -> str:
-    """As pyarrow writes it."""
+    """The text of a value, as pyarrow writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def write_npy(file: IO[bytes], labels: LabelStream) -> None:
-    """A structured array."""
+    """Write the labels as a structured array."""
     classes = labels.classes.astype(str) if labels.classes.dtype.hasobject else labels.classes
     dtype = np.dtype([("label", classes.dtype), ("confidence", np.float32), ("given", np.bool_)])
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (labels.n_rows,)}

@@ -1,4 +1,4 @@
-"""`python -m hidegl.paper …`, as `hidegl paper …`."""
+"""`python -m hidegl.paper …`: the same as `hidegl paper …`."""
 
 from hidegl.paper.commands import app
 

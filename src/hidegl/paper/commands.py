@@ -1,4 +1,4 @@
-"""`hidegl paper …`: run what a table or figure lacks, and render it (extra: cli). Also `python -m hidegl.paper …`."""
+"""`hidegl paper …`: run the missing trials of a table or figure, and render it (extra: cli)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOLDER, QUICK_FOLDER = Path("docs/paper"), Path("quick-paper")
 
 
 class What(StrEnum):
-    """What can be reproduced."""
+    """The tables and figures that can be reproduced."""
 
     table2 = "table2"
     table3 = "table3"
@@ -47,20 +47,20 @@ app = typer.Typer(help="Reproduce the paper's tables and figures.", no_args_is_h
 @app.command()
 def paper(
     what: Annotated[What, typer.Argument(help="The table or figure, or all of them.")],
-    quick: Annotated[bool, typer.Option(help="Small stand-ins for the data, to see that everything runs.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that fit at the same time.")] = 1,
+    quick: Annotated[bool, typer.Option(help="Use small substitutes for the data, as a test.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="The number of processes that fit in parallel.")] = 1,
     folder: Annotated[
-        Path | None, typer.Option(help=f"Where trials and pages are. [default: {FOLDER}, or {QUICK_FOLDER} if quick]")
+        Path | None, typer.Option(help=f"Folder of trials and pages. [default: {FOLDER}, or {QUICK_FOLDER} if quick]")
     ] = None,
-    render_only: Annotated[bool, typer.Option("--render-only", help="Fit nothing: pages from what is stored.")] = False,
+    render_only: Annotated[bool, typer.Option("--render-only", help="Fit nothing, use stored trials.")] = False,
     only: Annotated[str | None, typer.Option(help="Only fits with this in their name: a data set or a method.")] = None,
 ) -> None:
-    """Fit what is missing, store every trial, and make the pages. It can be stopped, and goes on where it was."""
+    """Run the missing fits, store every trial, and make the pages. After an interruption, run it again: it resumes."""
     folder = folder or (QUICK_FOLDER if quick else FOLDER)
     store = Store(folder / "trials")
     wanted = [one for one in What if one is not What.all] if what is What.all else [what]
     if not render_only:
-        with threadpool_limits(1 if quick else None):  # for small matrices, threads only get in each other's way
+        with threadpool_limits(1 if quick else None):  # for small matrices, threads slow each other down
             for one in wanted:
                 fit_missing(one, store, quick=quick, jobs=jobs, only=only)
     pages = Pages(folder, store, quick=quick)
@@ -70,7 +70,7 @@ def paper(
 
 
 def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | None = None) -> None:
-    """Run tasks until a table or figure lacks nothing."""
+    """Run tasks until a table or figure is complete."""
     if what == What.fig1:
         path = store.folder / "figure1.npz"
         if not path.exists():
@@ -85,7 +85,7 @@ def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | 
 
 
 def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[Task]:
-    """The tasks of a table or figure that are not done. A timing runs when everything else is."""
+    """The tasks of a table or figure that are not done. Timings run last."""
     if what == What.fig2:
         tasks = sensitivity_tasks(store, quick=quick)
     else:
@@ -96,7 +96,7 @@ def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[T
 
 
 def run(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Trial]]]:
-    """Trials as they come, from this process or from several."""
+    """Each task with its trials when it is done, from this process or from several."""
     if jobs == 1:
         for task in tasks:
             yield task, task()
@@ -114,7 +114,7 @@ def run(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Trial]]]:
 
 
 class Counter:
-    """A line about how far a run is, where standard error is a terminal."""
+    """A progress line, if standard error is a terminal."""
 
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.count = what, total, 0

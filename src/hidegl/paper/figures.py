@@ -1,4 +1,4 @@
-"""The paper's figures, and one that shows all cells at a glance: from stored numbers to pictures, without a fit."""
+"""The paper's figures, and an overview of all cells, from stored numbers, without fitting."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, PINK = INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Okabe and Ito's: on white, the colour-blind can tell them apart."""
+"""The colours of Okabe and Ito: on white, colour-blind people can tell them apart."""
 
 GREY = "0.55"
 WIDTH = 7.2
 """Inches: the width of a page with two columns."""
 
 LEAST_SPAN = 2
-"""Percent that an axis shows at least, so that hundredths do not look like much."""
+"""The minimum range of an axis in percent, so that differences of 0.01 do not look large."""
 
 STYLE: Any = {
     "font.size": 8,
@@ -50,7 +50,7 @@ STYLE: Any = {
 
 
 def draw(path: Path, drawing: Any, *arguments: Any) -> None:
-    """Save the figure that `drawing(*arguments)` makes; the same numbers give the same bytes."""
+    """Save the figure of `drawing(*arguments)`. The same numbers give the same bytes."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -74,7 +74,7 @@ def panels(rows: int, columns: int, height: float, **options: Any) -> tuple[Figu
 
 
 def overview(found: list[Comparison]) -> Figure:
-    """A panel for each data set: accuracy against the number of labels, of the paper and ours."""
+    """One panel per data set: accuracy against the number of labels, the paper's and ours."""
     figure, axes = panels(3, 3, 6.6)
     names = [name for table in TABLES.values() for name in table]
     for ax, name in zip(axes.flat, names, strict=True):
@@ -84,7 +84,7 @@ def overview(found: list[Comparison]) -> Figure:
             places, [c.paper for c in own], color=GREY, marker="s", ms=4, lw=1.2, label="paper, best variant, tuned"
         )
         for series, colour, marker, style, title in (
-            ([c.others for c in own], GREEN, "^", ":", "ours: best of the other systems, tuned"),
+            ([c.others for c in own], GREEN, "^", ":", "ours: best other method, tuned"),
             ([c.oracle for c in own], BLUE, "o", "-", "ours: best variant of HiDeGL, tuned"),
             ([c.honest for c in own], ORANGE, "D", "-", "ours: AutoHiDeGL(), nothing tuned"),
         ):
@@ -125,7 +125,7 @@ FIGURE1_PANELS = (
 
 
 def figure1(stored: dict[str, NDArray[Any]]) -> Figure:
-    """The eight panels: data, neighbour graph and its affinities, points, anchors, and three matrices Z."""
+    """Eight panels: data, neighbour graph and its affinities, points, anchors, and three matrices Z."""
     figure, axes = panels(2, 4, 4.1)
     X, y = stored["X"], stored["y"]
     colours = np.array(INKS)[y]
@@ -168,7 +168,7 @@ def bounds(values: NDArray[Any]) -> tuple[float, float]:
 
 
 def image(ax: Axes, matrix: NDArray[Any], across: str, down: str) -> None:
-    """A sparse matrix as ink on paper: the darker, the larger, with roots taken so that small entries show."""
+    """Draw a sparse matrix: larger entries are darker; the square root makes small entries visible."""
     ink = np.sqrt(matrix / matrix.max())
     ax.imshow(ink, cmap="Greys", aspect="auto", interpolation="none", vmin=0, vmax=1)
     ax.set_xlabel(across, labelpad=1)
@@ -179,11 +179,11 @@ def image(ax: Axes, matrix: NDArray[Any], across: str, down: str) -> None:
 
 # Figure 2
 
-NAMES = {"lambda1": "λ1", "width": "σ over the automatic σ", "alpha": "α", "eta": "η"}
+NAMES = {"lambda1": "λ1", "width": "σ / automatic σ", "alpha": "α", "eta": "η"}
 
 
 def figure2(found: dict[str, dict[int, Curve]]) -> Figure:
-    """Four panels: the accuracy against one parameter, a line with a band of one standard deviation for each l."""
+    """Four panels: accuracy against one parameter, with one line and a band of one standard deviation per l."""
     figure, axes = panels(2, 2, 5.0, sharey=True)
     markers = "osD^"
     for ax, (parameter, by_count) in zip(axes.flat, found.items(), strict=True):

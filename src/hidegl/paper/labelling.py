@@ -1,7 +1,7 @@
-"""The accuracy of one learned graph under many draws of the labels: what tuning asks for thousands of times.
+"""The accuracy of one learned graph for many draws of the labels. Tuning needs it thousands of times.
 
-`HiDeGL.relabel` answers one draw. Here draws are answered together: S⁻¹ is formed once for all of them, the rows are
-scored for several draws at a time, and class priors, which only scale the scores, share everything else.
+`HiDeGL.relabel` handles one draw. Here draws are handled together: S⁻¹ is computed once, rows are scored for several
+draws at a time, and class priors share everything else, because they only scale the scores.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ RULES: dict[str, Any] = {"lgc": LGCRuleForManyLabellings.on, "agr": AGRRule.on}
 
 
 def rule_over(structure: Structure, *, rule: str, graph: str, alpha: float, eta: float, lambda2: float) -> Rule:
-    """A rule for many draws of labels, on what was learned from the rows."""
+    """A rule for many draws of labels, on a learned structure."""
     return RULES[rule](Spreading(graph, alpha, eta).graph_over(structure), lambda2)
 
 
 def accuracies(
     structure: Structure, rule: Rule, y: NDArray[np.intp], draws: Draws, priors: Sequence[str | None]
 ) -> dict[str | None, list[float]]:
-    """The percentage of unlabelled rows with the right label: for each class prior, for each draw.
+    """The accuracy in percent on the unlabelled rows, for each class prior and each draw.
 
-    y holds the classes 0 to c − 1, and every draw has a label of each.
+    y holds the classes 0 to c − 1, and every draw has a label of each class.
     """
     Z = structure.Z.collect()
     labels = [Labels.of(np.unique(y), np.where(np.isin(np.arange(len(y)), rows), y, -1)) for rows in draws]

@@ -1,4 +1,4 @@
-"""What a measurement was taken on."""
+"""The machine and the versions that a measurement was made with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def environment(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Of this code, if it runs from a clone; "+" where something was changed since."""
+    """The commit of this code, if it runs from a clone, with "+" if files have changed since."""
     here = ["git", "-C", str(Path(__file__).parent)]
     try:
         found = subprocess.run([*here, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""The paper's other systems, and what of each is tuned: the best of a small grid by the accuracy that is reported."""
+"""The methods that the paper compares with, and the grid over which each is tuned, by the reported accuracy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRIDS: dict[str, Grid] = {
     "AGR(Gauss)": {"n_anchors": (100, 500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
     "AGR(LAE)": {"n_anchors": (100, 500, 1500), "n_nearest": (3, 6), "gamma": (0.01, 1.0)},
 }
-"""What is tuned, and over which values. Everything else is at its default."""
+"""The tuned parameters and their values. All other parameters have their defaults."""
 
 ON_MNIST: dict[str, Grid] = {
     "LGC": {"n_neighbors": (10,), "mu": (0.01, 0.1, 1.0)},
@@ -31,10 +31,10 @@ ON_MNIST: dict[str, Grid] = {
     "AGR(Gauss)": {"n_anchors": (500, 1500), "n_nearest": (3,), "gamma": (0.01, 1.0)},
     "AGR(LAE)": {"n_anchors": (500, 1500), "n_nearest": (3,), "gamma": (0.01, 1.0)},
 }
-"""The same for MNIST, where a fit takes seconds to half a minute."""
+"""The same for MNIST, where a fit takes up to half a minute."""
 
 ON_EMNIST: Grid = {"n_anchors": (500,), "n_nearest": (3,), "gamma": (0.01,)}
-"""On EMNIST nothing is tuned: the paper's Table 5 has 500 anchors, and a fit takes seconds."""
+"""On EMNIST nothing is tuned: the paper's Table 5 uses 500 anchors, and a fit takes seconds."""
 
 MODELS: dict[str, tuple[Any, Setting]] = {
     "k-NN": (KNN, {}),
@@ -48,10 +48,10 @@ MODELS: dict[str, tuple[Any, Setting]] = {
     "AGR(Gauss)": (AGR, {"weights": "gauss"}),
     "AGR(LAE)": (AGR, {"weights": "lae"}),
 }
-"""The class of each system and what is fixed."""
+"""The class of each method, and its fixed parameters."""
 
 QUOTED_BY_THE_PAPER = ("k-NN", "SGT", "LapRLS", "SQ-Loss-I", "MP")
-"""Its numbers for these are Subramanya and Bilmes's."""
+"""The paper quotes its numbers for these methods from Subramanya and Bilmes."""
 
 
 def settings(grid: Grid) -> list[Setting]:
@@ -59,7 +59,7 @@ def settings(grid: Grid) -> list[Setting]:
 
 
 def baseline_settings(name: str, method: str, *, quick: bool = False) -> list[Setting]:
-    """The grid of a system on a data set; TVRF, slow with many classes, gets one graph on the larger sets."""
+    """The grid of a method on a data set. TVRF is slow with many classes, so it gets one graph on the larger sets."""
     if name == "emnist_digits":
         grid = ON_EMNIST
     elif name == "mnist":

@@ -17,11 +17,11 @@ from hidegl.structure.tree import edges
 
 N_POINTS, N_NEIGHBOURS = 100, 10
 PIXELS = 300
-"""Rows of the matrices are drawn with so many pixels."""
+"""The number of pixels for the rows of a matrix."""
 
 
 def figure1_arrays(quick: bool) -> dict[str, NDArray[Any]]:
-    """Three fits on raw rows, with as many points as anchors. Rows come class by class, and along each moon."""
+    """Arrays of three fits on raw rows, as many points as anchors; rows are sorted by class and along the moon."""
     data = problem("three-moon", quick)
     order = np.lexsort((data.X[:, 0], data.y))
     X, y = data.X[order], data.y[order]
@@ -50,7 +50,7 @@ def figure1_arrays(quick: bool) -> dict[str, NDArray[Any]]:
 
 
 def in_order(Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns sorted by the rows that they stand for, and the largest entry of rows that share a pixel."""
+    """Z with its columns sorted by the position of their rows; rows that share a pixel are reduced to their maximum."""
     place = np.arange(len(Z)) @ Z / np.maximum(Z.sum(axis=0), 1e-12)
     starts = np.arange(min(PIXELS, len(Z))) * len(Z) // min(PIXELS, len(Z))
     return np.maximum.reduceat(Z[:, np.argsort(place)], starts, axis=0)

@@ -26,8 +26,8 @@ from hidegl.paper.timing import DATA as TIMED
 from hidegl.paper.timing import STORED_AS as TIMING
 from hidegl.paper.tuning import LABELLING, MOST_POINTS_OF_THE_PAPER, point_grid
 
-MADE = "<!-- Made by `hidegl paper {what}` from the trials in trials/: change those, not this page. -->\n\n"
-NO_RESULT = "**A quick run: a few draws on small stand-ins for each data set. These numbers mean nothing.**\n\n"
+MADE = "<!-- Made by `hidegl paper {what}` from the trials in trials/. Do not edit this page. -->\n\n"
+NO_RESULT = "**A quick run: a few draws on small substitutes for the data sets. These numbers mean nothing.**\n\n"
 
 TABLE_TITLES = {
     "table2": "Table 2: three-moon",
@@ -46,7 +46,7 @@ class Pages:
         self.quick = quick
 
     def render(self, what: str) -> list[Path]:
-        """The files of a table or figure, or of the page that sums up. What is not fitted yet is not rendered."""
+        """Write a table, a figure or the summary page, and return its files. A figure without trials is left out."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if what in TABLES:
             return [self._write(what, table_page(what, self.store))]
@@ -91,7 +91,7 @@ class Pages:
 
 
 def prose(name: str, **fields: Any) -> str:
-    """A page's text, its fields filled in."""
+    """The text of a page with its fields filled in."""
     return (files("hidegl.paper") / "prose" / f"{name}.md").read_text().format(**fields)
 
 
@@ -110,7 +110,7 @@ def table_page(table: str, store: Store) -> str:
     )
 
 
-MORE = " On Letter and Pendigits, k = 3000 too, beyond the paper's grid, for the L- variants."
+MORE = " On Letter and Pendigits also k = 3000 for the L- variants, which is not in the paper's grid."
 
 
 def written_grid(grid: Grid) -> str:
@@ -135,7 +135,7 @@ def data_set_part(name: str, trials: list[Trial]) -> str:
 
 
 def accuracy_table(name: str, methods: Iterable[str], cells: Cells, counts: Iterable[int]) -> str:
-    """Rows: the paper's methods, tuned, and ours with nothing tuned. Columns: numbers of labels."""
+    """A table with one row per method (the paper's, tuned; ours, nothing tuned) and one column per number of labels."""
     paper, counts = quoted(name), list(counts)
     best = {n: max((own[n].mean for own in cells.values() if n in own), default=0.0) for n in counts}
 
@@ -155,9 +155,9 @@ def accuracy_table(name: str, methods: Iterable[str], cells: Cells, counts: Iter
 
 
 def seconds_part(trials: list[Trial]) -> str:
-    """The seconds of Table 5: ours without and with the start, and the paper's, which are without."""
+    """The seconds of Table 5: ours without and with the start, and the paper's without it."""
     if not trials:
-        return "## Seconds\n\nNot taken yet.\n"
+        return "## Seconds\n\nNot measured yet.\n"
     paper = quoted(TIMED, "seconds")
     taken: dict[str, tuple[list[float], list[float]]] = {}
     for trial in trials:
@@ -174,7 +174,7 @@ def seconds_part(trials: list[Trial]) -> str:
     head = [
         "method",
         "start excluded",
-        "over L-accurate's",
+        "relative to L-accurate",
         "from pixels to labels",
         "paper, start excluded",
         "paper / ours",
@@ -191,11 +191,11 @@ def markdown_table(head: list[str], rows: list[list[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-# The page that sums up
+# The summary page
 
 
 def tallies(store: Store) -> str:
-    """For each kind of draws, how many cells reach the paper's number, and means over the cells that were run."""
+    """For each kind of draws, the number of cells that reach the paper's number, and means over all cells."""
     rows = []
     for kind in ("balanced", "random"):
         found = comparisons(store, kind)
@@ -206,7 +206,7 @@ def tallies(store: Store) -> str:
         papers = f"{mean(c.paper for c in found):.2f}"
         rows.append([kind, count(tuned), count(papers_points), count(honest), average(tuned), average(honest), papers])
     head = ["draws", "tuned", f"tuned, k ≤ {MOST_POINTS_OF_THE_PAPER:,}", "nothing tuned"]
-    return markdown_table([*head, "mean, tuned", "mean, nothing tuned", "mean of the paper's"], rows)
+    return markdown_table([*head, "mean, tuned", "mean, nothing tuned", "mean of the paper"], rows)
 
 
 def count(pairs: list[tuple[Cell, float]]) -> str:
@@ -234,7 +234,7 @@ def cells_table(found: list[Comparison]) -> str:
         ]
         for c in found
     ]
-    head = ["data", "l", "paper, best variant", "ours, tuned", "ours, nothing tuned", "ours, best other system, tuned"]
+    head = ["data", "l", "paper, best variant", "ours, tuned", "ours, nothing tuned", "ours, best other method, tuned"]
     return markdown_table(head, rows)
 
 

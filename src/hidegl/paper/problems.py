@@ -1,4 +1,4 @@
-"""What is solved: a data set as every system sees it, and the draws of its labels."""
+"""The problems: a data set as every method sees it, and the draws of its labels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hidegl.paper.quoted import label_counts
 from hidegl.structure.preparation import prepared
 
 KINDS = {
-    "balanced": "equally many labels of each class",
-    "random": "one label of each class, the rest at random",
-    "official": "the SSL book's own twelve draws",
+    "balanced": "the same number of labels per class",
+    "random": "one label per class, the rest at random",
+    "official": "the twelve draws of the SSL book",
 }
-"""How labels are drawn. The paper does not say how it drew them; its numbers fit balanced draws better."""
+"""The kinds of draws. The paper does not say which it used; its numbers fit balanced draws better."""
 
 N_DRAWS, QUICK_DRAWS = 10, 2
 OFFICIAL_COUNTS = (10, 100)
@@ -28,7 +28,7 @@ QUICK_ROWS = 240
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set, its rows prepared as HiDeGL prepares them, and its draws of labels."""
+    """A data set, its rows as HiDeGL prepares them, and its draws of labels."""
 
     name: str
     X: NDArray[Any]
@@ -67,7 +67,7 @@ def problem(name: str, quick: bool = False) -> Problem:
 
 
 def small_stand_in(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Data at hand everywhere: a small three-moon, and scikit-learn's digits for all real sets."""
+    """Small data that is always available: a small three-moon, and scikit-learn's digits for all real sets."""
     if name == "three-moon":
         return make_three_moons(QUICK_ROWS, random_state=0)
     X, y = load_digits(return_X_y=True)

@@ -22,21 +22,21 @@ VARIANTS = {
     for letter, rule in (("L", "lgc"), ("A", "agr"))
     for graph in ("approx", "accurate")
 }
-"""The paper's four variants: their rule and their graph."""
+"""The paper's four variants: rule and graph."""
 
 Cells = dict[str, dict[int, tuple[float, float | None]]]
-"""Method → labels → mean and standard deviation."""
+"""Method → number of labels → mean and standard deviation."""
 
 
 @cache
 def quoted_cells() -> list[dict[str, Any]]:
-    """Tables 2 to 5, a dict for each cell: table, data, quantity, method, labels, mean, std."""
+    """Tables 2 to 5, one dict per cell: table, data, quantity, method, labels, mean, std."""
     return json.loads((files("hidegl.paper") / "quoted.json").read_text())["cells"]
 
 
 @cache
 def quoted(name: str, quantity: str = "accuracy") -> Cells:
-    """What the paper reports for a data set: accuracy or seconds."""
+    """The paper's numbers for a data set: accuracy or seconds."""
     data = DATA_SETS[name]
     title = data.title_in_paper or data.title
     cells: Cells = {}
@@ -51,10 +51,10 @@ def label_counts(name: str) -> tuple[int, ...]:
 
 
 def paper_seconds() -> int:
-    """The paper's seconds for a fit of 280,000 EMNIST digits with k = 500 and 50 labels, its k-means left out."""
+    """The paper's seconds for a fit of 280,000 EMNIST digits with k = 500 and 50 labels, without its k-means."""
     return round(quoted("emnist_digits", "seconds")["HiDeGL(L-accurate)"][50][0])
 
 
 def best_variant(name: str, n_labels: int) -> float:
-    """The paper's best HiDeGL number in a cell."""
+    """The paper's best HiDeGL accuracy in a cell."""
     return max(quoted(name)[variant][n_labels][0] for variant in VARIANTS)

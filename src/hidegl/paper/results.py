@@ -1,4 +1,4 @@
-"""From trials to cells: the best setting of each method at each number of labels, beside the paper's number."""
+"""From trials to cells: the best setting of each method at each number of labels, and the paper's number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HONEST = ("AutoHiDeGL()", "HiDeGL()")
 
 @dataclass(frozen=True)
 class Cell:
-    """Accuracies of a method over draws, with the parameters that gave them."""
+    """The accuracies of a method over draws, with its parameters."""
 
     method: str
     values: tuple[float, ...]
@@ -37,12 +37,12 @@ class Cell:
         return self.std / len(self.values) ** 0.5
 
     def reaches(self, paper: float) -> bool:
-        """At or above the paper's number, as it is printed: with two decimals."""
+        """Whether the mean, rounded to two decimals, is at least the paper's printed number."""
         return round(self.mean, 2) >= paper
 
 
 Cells = dict[str, dict[int, Cell]]
-"""Method → labels → cell."""
+"""Method → number of labels → cell."""
 
 
 def cells_of(trials: Iterable[Trial], kind: str) -> Cells:
@@ -66,7 +66,7 @@ def best_of(cells: Cells, methods: Iterable[str], n_labels: int) -> Cell | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One cell of the paper: a data set and a number of labels, with the paper's best HiDeGL number and ours."""
+    """One cell of the paper, a data set and a number of labels: the paper's best HiDeGL accuracy, and ours."""
 
     name: str
     n_labels: int
@@ -77,7 +77,7 @@ class Comparison:
 
 
 def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> list[Comparison]:
-    """All cells of the paper's tables, in their order, for one kind of draws, and with at most so many points."""
+    """All cells of the paper's tables, in their order, for one kind of draws, with at most `most_points` points."""
     found = []
     for name in (name for names in TABLES.values() for name in names):
         trials = [trial for trial in store.trials(name) if trial["parameters"].get("n_points", 0) <= most_points]
@@ -98,6 +98,6 @@ def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> li
 
 
 def kinds_stored(trials: list[Trial]) -> list[str]:
-    """The kinds of draws that there are trials of, in the order of `KINDS`."""
+    """The kinds of draws that have trials, in the order of `KINDS`."""
     present = {trial["kind"] for trial in trials if trial["protocol"] in ("oracle", "honest")}
     return [kind for kind in KINDS if kind in present]

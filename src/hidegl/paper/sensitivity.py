@@ -1,6 +1,6 @@
-"""Figure 2: how accuracy depends on λ1, σ, α and η, on USPS-2 with k = 500, by the variant L-accurate.
+"""Figure 2: how accuracy depends on λ1, σ, α and η, on USPS-2 with k = 500, for the variant L-accurate.
 
-As in the paper, a parameter's curve is the best accuracy over all values of the others.
+As in the paper, the curve of a parameter is the best accuracy over all values of the other parameters.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def vary(quick: bool, points: Setting, labelling: Grid) -> list[Trial]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Accuracy at each value of a parameter, the others tuned."""
+    """Accuracy at each value of a parameter, with the other parameters tuned."""
 
     values: list[float]
     means: list[float]
@@ -61,7 +61,7 @@ class Curve:
 
 
 def curves(store: Store) -> dict[str, dict[int, Curve]]:
-    """Parameter → labels → curve."""
+    """Parameter → number of labels → curve."""
     best: dict[tuple[str, int, float], list[float]] = {}
     for trial in store.trials(STORED_AS):
         for n_labels, accuracies in trial["accuracies"].items():

@@ -1,8 +1,7 @@
-"""Trials as lines of JSON, a file for each data set, and the machines that ran them.
+"""Trials as lines of JSON, one file per data set, and the machines that ran them.
 
 A line holds one method with one setting on one data set and one kind of draws: the accuracy of every draw at every
-number of labels, the seconds that they took, and the machine. What is written is complete: a line that was cut off,
-when a run was stopped, is dropped.
+number of labels, the seconds, and the machine. An incomplete line, left when a run was stopped, is dropped.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ Trial = dict[str, Any]
 
 
 class Store:
-    """A folder of trials: NAME.jsonl for each data set, machines.json for what ran them."""
+    """A folder of trials: NAME.jsonl for each data set, and machines.json."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def trials(self, name: str) -> list[Trial]:
-        """All lines about a data set, in the order in which they were written."""
+        """All trials of a data set, in the order in which they were written."""
         path = self.folder / f"{name}.jsonl"
         if not path.exists():
             return []
@@ -43,7 +42,7 @@ class Store:
             file.write(lines.encode())
 
     def _machine(self) -> str:
-        """The short name of this machine with its versions, which machines.json explains."""
+        """The short name of this machine with its versions; machines.json describes it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "machines.json"
         known = json.loads(path.read_text()) if path.exists() else {}
@@ -56,7 +55,7 @@ class Store:
 
 
 def drop_cut_line(file: Any) -> None:
-    """End an append-only file at its last newline."""
+    """Cut an append-only file after its last newline."""
     size = file.seek(0, os.SEEK_END)
     while size and (file.seek(size - 1), file.read(1))[1] != b"\n":
         size -= 1

@@ -1,7 +1,7 @@
-"""Table 5: seconds of a fit with k = 500, as the paper takes them and as users feel them.
+"""Table 5: seconds of a fit with k = 500, as the paper measures them and as users see them.
 
-*Start excluded*: rows prepared, and the k-means centres that both methods begin with given; from there to labels.
-*Start included*: from pixels to labels. All methods run in turns on one machine, so that their ratios hold.
+*Start excluded*: from prepared rows and given k-means centres to labels. *Start included*: from pixels to labels. All
+methods run in turns on one machine, so that their times can be compared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def timing_tasks(store: Store, *, quick: bool) -> list[Task]:
 
 
 def time_all(quick: bool, n_labels: int) -> list[Trial]:
-    """Every method once with so many labels, after a run on few rows that compiles what there is to compile."""
+    """Every method once with `n_labels` labels, after a run on few rows that compiles the loops."""
     data = problem(DATA, quick)
     X, y = (data.X, data.y) if quick else load_shifted_digits()
     n_points = 50 if quick else N_POINTS
@@ -64,7 +64,7 @@ def time_all(quick: bool, n_labels: int) -> list[Trial]:
 
 
 def methods(n_points: int) -> dict[str, Callable[[Any, bool], Any]]:
-    """How to make each method: with a start or without, preparing its rows or not."""
+    """A constructor for each method: with or without a given start, with or without preparation of the rows."""
 
     def agr(weights: str) -> Callable[[Any, bool], Any]:
         return lambda start, prepares: AGR(n_points, anchors=start, weights=weights, **preparing(prepares))

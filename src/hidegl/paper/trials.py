@@ -1,4 +1,4 @@
-"""What is fitted: the tasks that a table or figure still lacks, and what each of them adds to the store."""
+"""The fits: the tasks that a table or figure still lacks, and the trials that each adds to the store."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of work for any process: `run(*arguments)` gives the trials to store under `name`."""
+    """A task for any process: `run(*arguments)` gives the trials to store under `name`."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ def key(trial: Trial) -> Key:
 
 
 def missing_tasks(name: str, store: Store, *, quick: bool, only: str | None = None) -> list[Task]:
-    """What the accuracies of a data set still lack. When it is done, there may be more: rounds build on one another."""
+    """The tasks that a data set still lacks. When they are done there may be more: the second round needs the first."""
     trials = store.trials(name)
     done = {key(trial) for trial in trials}
     tasks = [*hidegl_tasks(name, trials, quick), *honest_tasks(name, done, quick), *baseline_tasks(name, done, quick)]
@@ -119,7 +119,7 @@ def honest_tasks(name: str, done: set[Key], quick: bool) -> list[Task]:
 
 
 def honest(name: str, quick: bool, method: str, kinds: list[str]) -> list[Trial]:
-    """One fit from the rows as they are; the labels of each draw come later."""
+    """Trials of one fit on the raw rows; `relabel` gives it the labels of each draw."""
     data = problem(name, quick)
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -183,7 +183,7 @@ def trial(
     parameters: Setting,
     transduce: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Trial:
-    """All draws of a kind, labelled by `transduce`: from y with −1 to the label of every row."""
+    """The trial of all draws of a kind. `transduce` maps y with −1 to a label for every row."""
     begun = time.perf_counter()
     found = {}
     for n_labels in data.counts(kind):

@@ -1,9 +1,9 @@
-"""The oracle for HiDeGL's four variants: a search in two rounds over a stated budget.
+"""The oracle for HiDeGL's four variants: a search in two rounds over a stated grid.
 
-The points depend on k, σ, λ1 and the number of assignments; everything else is about labels and costs little once the
-points are there. So the first round goes over the points, with the rest at its default. The second takes the best
-points of each cell, and changes α, η and λ2 in turn, on both graphs. "Best" is by the accuracy that is reported, as in
-the paper.
+The points depend on k, σ, λ1 and the number of assignments. The other parameters concern labels and cost little once
+the points are learned. So the first round varies the points, with the other parameters at their defaults. The second
+round takes the best points of each cell and varies α, η and λ2 one at a time, on both graphs. "Best" means by the
+reported accuracy, as in the paper.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRIORS: dict[str, tuple[str | None, ...]] = {
     "random": ("balanced", "labels"),
     "official": ("balanced", "labels"),
 }
-"""Class mass for each kind of draw: equal shares, those of the labels, or the paper's plain argmax."""
+"""Class priors for each kind of draw: equal shares, label frequencies, or the paper's plain argmax (None)."""
 
 DEFAULT_LABELLING: Setting = {"alpha": 0.5, "eta": 0.1, "lambda2": 0.01}
 
@@ -40,7 +40,7 @@ POINTS: Grid = {
     "lambda1": (0.1, 1.0, 10.0),
     "n_nearest": (4, 8),
 }
-"""First round. k is the paper's; `width` is σ over the automatic one."""
+"""The first round. k is the paper's; `width` is σ divided by the automatic σ."""
 
 OTHERS: dict[str, Grid] = {
     "usps2": {"n_points": (200, 350, 500, 750, 1500)},
@@ -51,23 +51,23 @@ OTHERS: dict[str, Grid] = {
     "mnist": {"n_points": (1500,), "width": (1.0, 2.0), "lambda1": (1.0, 10.0), "n_nearest": (8,)},
     "emnist_digits": {"n_points": (500,), "width": (1.0, 2.0), "lambda1": (1.0, 10.0), "n_nearest": (8,)},
 }
-"""Where it differs: fewer on larger sets; on EMNIST, k is that of the paper's Table 5."""
+"""Exceptions: fewer values on larger sets; on EMNIST, k is that of the paper's Table 5."""
 
 MOST_POINTS_OF_THE_PAPER = 1500
 
 MORE_POINTS: Grid = {"n_points": (3000,), "width": (1.0, 2.0), "lambda1": (0.1,), "n_nearest": (4,)}
-"""Beyond the paper's k, on Letter and Pendigits, where accuracy still rises with k; for the LGC rule alone, since the
-AGR rule decomposes its matrix, which takes long with so many points."""
+"""Larger than the paper's k, on Letter and Pendigits, where accuracy still rises with k. For the LGC rule only, because
+the eigendecomposition of the AGR rule is slow with this number of points."""
 
 LABELLING: Grid = {"alpha": (0.1, 0.5, 0.9), "eta": (0.01, 0.1, 1.0), "lambda2": (0.001, 0.01, 0.05)}
-"""Second round: each in turn, on the accurate and on the approximate graph."""
+"""The second round: one at a time, on the accurate and on the approximate graph."""
 
 FEW_LABELLINGS = ("letter", "mnist", "emnist_digits")
-"""Where the second round has α = 0.9 beside the default alone."""
+"""Data sets where the second round has only α = 0.9 and the default."""
 
 
 def point_grid(name: str) -> Grid:
-    """Those of the first round."""
+    """The grid of the first round."""
     return {**POINTS, **OTHERS.get(name, {})}
 
 
@@ -79,13 +79,13 @@ def point_settings(name: str, *, quick: bool = False) -> list[Setting]:
 
 
 def first_round_variants(points: Setting) -> list[str]:
-    """Those on the accurate graph, as far as they are tried with so many points."""
+    """The variants on the accurate graph; with more points than the paper's maximum, only that of the LGC rule."""
     rules = ("lgc",) if points["n_points"] > MOST_POINTS_OF_THE_PAPER else ("lgc", "agr")
     return [variant for variant, (rule, graph) in VARIANTS.items() if graph == "accurate" and rule in rules]
 
 
 def labelling_settings(name: str, *, quick: bool = False) -> list[Setting]:
-    """Those of the second round; few on the sets where they take long."""
+    """The settings of the second round; few on the sets where they take long."""
     default = DEFAULT_LABELLING
     if quick or name in FEW_LABELLINGS:
         return [default, {**default, "alpha": 0.9}]
@@ -100,7 +100,7 @@ def split(parameters: Setting) -> tuple[Setting, Setting]:
 
 
 def second_round(trials: Iterable[Trial]) -> list[tuple[str, Setting]]:
-    """Rule and points for each cell's best trials of the first round, without repetitions."""
+    """The rule and points of each cell's best trial of the first round, without repetitions."""
     best: dict[tuple[str, str, str], tuple[float, Setting]] = {}
     for trial in trials:
         if trial["method"] not in VARIANTS:
@@ -121,7 +121,7 @@ def second_round(trials: Iterable[Trial]) -> list[tuple[str, Setting]]:
 
 @lru_cache(maxsize=8)
 def automatic_sigma_of(name: str, quick: bool, n_points: int) -> float:
-    """σ where about two points share a row."""
+    """The automatic σ, at which about two points share a row."""
     model = HiDeGL(n_points, max_iter=0, **FIXED).fit(problem(name, quick).rows)
     return float(model.settings_["sigma"])
 
@@ -130,7 +130,7 @@ FIXED: dict[str, Any] = {"preprocess": None, "n_components": None, "random_state
 
 
 def learn(data: Problem, points: Setting) -> HiDeGL:
-    """Points for a setting, without labels."""
+    """A model whose points are learned with a setting, without labels."""
     n_points = min(points["n_points"], len(data.rows))
     sigma = points["width"] * automatic_sigma_of(data.name, data.quick, n_points)
     model = HiDeGL(n_points, sigma=sigma, lambda1=points["lambda1"], n_nearest=points["n_nearest"], **FIXED)
@@ -142,7 +142,7 @@ def learn(data: Problem, points: Setting) -> HiDeGL:
 def label(
     data: Problem, model: HiDeGL, points: Setting, variant: str, labelling: Setting, kinds: Iterable[str]
 ) -> Iterator[Trial]:
-    """Trials of one variant on learned points: for each kind of draw and each prior."""
+    """Trials of one variant on learned points, for each kind of draw and each prior."""
     rule_name, graph = VARIANTS[variant]
     (structure,) = model.structures_
     rule = rule_over(structure, rule=rule_name, graph=graph, **labelling)

@@ -1,1 +1,1 @@
-"""What to ask a person: which rows to label next, which labels to look at again."""
+"""Questions for a person: which rows to label next, and which labels to check again."""

@@ -1,4 +1,4 @@
-"""Which given labels look wrong: each one is hidden, and the others say what they think of its row."""
+"""Given labels that look wrong: each label is predicted from the other labels (leave-one-out)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hidegl.basics.linalg import Matrix
 from hidegl.spreading.labels import Labels
 
 DOUBTFUL = 0.95
-"""From this suspicion on a label is worth a second look: the others give its class less than one chance in twenty."""
+"""The suspicion from which a label is doubtful: its class has a leave-one-out probability of at most 5 %."""
 
 
 class JudgedLabel(NamedTuple):
-    """A given label, and what the others say of it."""
+    """A given label, and its leave-one-out prediction from the other labels."""
 
     row: int
     given: Any
     proposed: Any
-    """The class that the others find most probable; the given one, where they cannot judge it."""
+    """The most probable class by leave-one-out; the given class if the label cannot be judged."""
 
     suspicion: float
-    """The probability of all other classes, from 0 to 1; 0 for the only label of a class."""
+    """The leave-one-out probability of all other classes, from 0 to 1; 0 for the only label of a class."""
 
     @property
     def doubtful(self) -> bool:
@@ -30,7 +30,7 @@ class JudgedLabel(NamedTuple):
 
 
 def judged_labels(labels: Labels, P_loo: Matrix) -> list[JudgedLabel]:
-    """Every given label, the most suspicious first. P_loo (l, c) is what the other labels say of each labelled row."""
+    """All given labels, the most suspicious first. P_loo (l, c) has the leave-one-out probabilities."""
     rows, codes, judged = labels.rows, labels.given, labels.can_be_judged
     own = P_loo[np.arange(len(codes)), codes]
     suspicion = np.where(judged, 1 - own, 0.0)

@@ -1,13 +1,13 @@
-"""Which rows to label next: greedy Σ-optimality (Ma, Garnett and Schneider, 2013) on the high-dense points.
+"""The rows to label next: greedy Σ-optimality (Ma, Garnett and Schneider, 2013) on the high-dense points.
 
-The LGC rule is the mean of a Gaussian field. What a label on point j would tell about all rows together is
+The LGC rule is the mean of a Gaussian field. The gain of a label on point j, over all rows together, is
 
     (wᵀ S_j)² / (S_jj + τ),     S = (M⁻¹ − 2 Zᵀ D⁻¹ Z)⁻¹,     w = Zᵀ u
 
-where S is the field's covariance, up to a factor, and u says how much is open about each row: 1 before there are
-labels, and between a half and 1 afterwards, as its two best classes are far apart or near. A label takes a rank-one
-step away from S, so a choice costs O(k) for each one before it. Given labels are taken out of S first. The answer to a
-point is the row that belongs to it most.
+where S is the field's covariance, up to a factor, and u is the uncertainty of each row. Without labels, u is 1. With
+labels, it lies between 0.5 (the two best classes are far apart) and 1 (they are equal). A label is a rank-one update of
+S, so a choice costs O(k) per earlier choice. S is first conditioned on the given labels. A chosen point is represented
+by the row with the largest assignment to it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hidegl.spreading.lgc import LGCRule
 from hidegl.spreading.rule import label_distributions
 
 NOISE = 1e-3
-"""τ, as a share of the mean of S's diagonal: how little one label settles a point. Smaller makes no difference."""
+"""The noise τ of a label, as a share of the mean of S's diagonal. Smaller values make no difference."""
 
 
 def openness(P: Matrix) -> Vector:
-    """How much is open about each row, from a half to 1: the nearer its two best classes are to each other."""
+    """The uncertainty u of each row, from 0.5 to 1: larger if its two best classes are closer."""
     ordered = namespace(P).sort(P, axis=1)
     return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
 
@@ -42,12 +42,13 @@ def open_mass(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple
 def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> NDArray[np.intp]:
     """The n rows whose labels would help most, the most helpful first. `weights` is w.
 
-    One pass over Z finds the row for each point, the one that belongs to it most. Only if n is larger than the number
-    of points that have a row are there more passes.
+    One pass over Z finds the row that represents each point. More passes are needed only if n is larger than the number
+    of points that have such a row.
     """
     Z = rule.Z
     taken = labels.codes >= 0
-    check_count("n", n, 1, int(np.sum(~taken)), why="that is how many rows have no label")
+    free = int(np.sum(~taken))
+    check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
     field = Field(rule, Z.take(labels.rows), weights)
     chosen: list[int] = []
     while len(chosen) < n:
@@ -61,7 +62,7 @@ def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> ND
 
 
 def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """For each point, of the free rows that belong to it more than to any other, the one that does most; or −1."""
+    """For each point, the free row with the largest assignment to it, among rows that belong to it most; or −1."""
     rows, weights, start = None, None, 0
     for block in Z.blocks():
         best = block.weights.argmax(axis=1)
@@ -78,7 +79,7 @@ def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 class Field:
-    """S and how it changes as points get labels: each takes a rank-one step v vᵀ from it, kept as v. O(k) a step."""
+    """S, and its updates as points get labels: each subtracts v vᵀ, of which v is kept. O(k) per update."""
 
     def __init__(self, rule: LGCRule, labelled: Assignments, weights: Vector) -> None:
         self._S = rule.system.inverse()

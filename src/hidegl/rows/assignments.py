@@ -15,7 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hidegl.rows import search
 from hidegl.rows.arrays import namespace, on_host, operations
+from hidegl.rows.base import Rows
 
 DENSE_POINTS, FEW_NEAREST = 1500, 32
 """Matrices of points × points are sparse for more points than this, if each row belongs to few of them."""
@@ -166,6 +168,12 @@ class SparseGram:
 
     def on_host(self) -> sp.csr_array:
         return self.matrix()
+
+
+def searchable(rows: Rows, C: Any, s: int) -> Any:
+    """Points beside the rows that search their s nearest among them: with an index, where that pays."""
+    brought = rows.bring(C)
+    return search.searchable(brought, s) if isinstance(brought, np.ndarray) else brought
 
 
 def nearest(X: Any, C: Any, s: int) -> tuple[Any, Any]:

@@ -42,6 +42,45 @@ def nearest_columns(products, half_norms, s):
 
 
 @compiled
+def nearest_in_cells(X, order, starts, lists, listed, s):
+    """The s nearest of the points that the cell of each row keeps. `order` sorts rows by cell, from `starts` on."""
+    columns = np.empty((len(X), s), np.int32)
+    half_norms = np.empty(listed.shape[1], X.dtype)
+    for cell in range(len(lists)):
+        first, last = starts[cell], starts[cell + 1]
+        if first == last:
+            continue
+        points = listed[cell]
+        for j in range(len(points)):
+            total = X.dtype.type(0)
+            for m in range(points.shape[1]):
+                total += points[j, m] * points[j, m]
+            half_norms[j] = total / 2
+        found = nearest_columns(np.dot(X[order[first:last]], points.T), half_norms, s)
+        for i in range(last - first):
+            for t in range(s):
+                columns[order[first + i], t] = lists[cell, found[i, t]]
+    return columns
+
+
+@compiled
+def nearest_pair(X, C):
+    """The nearest point of each row, and the squared distance to it."""
+    nearest, distances = np.zeros(len(X), np.intp), np.full(len(X), np.inf)
+    for i in range(len(X)):
+        for j in range(len(C)):
+            total = 0.0
+            for m in range(X.shape[1]):
+                difference = X[i, m] - C[j, m]
+                total += difference * difference
+                if total >= distances[i]:
+                    break
+            if total < distances[i]:
+                nearest[i], distances[i] = j, total
+    return nearest, distances
+
+
+@compiled
 def squared_distances(X, C, columns):
     """‖x_i − c_j‖² for the points j named in row i, from the differences: exact where ‖x‖²−2xc+‖c‖² cancels."""
     b, s = columns.shape
@@ -143,6 +182,48 @@ def kmeans_plus_plus(X, draws):
             i += 1
             passed += distances[i]
         chosen[t] = i
+    return chosen
+
+
+@compiled
+def kmeans_plus_plus_in_cells(X, draws, starts, neighbours):
+    """k-means++ over rows that are sorted by cell: a new row is compared with those of the neighbouring cells only.
+
+    Rows elsewhere have others drawn nearer to them. A cell is drawn by its total, then a row in it.
+    """
+    n, d = X.shape
+    m = len(starts) - 1
+    chosen = np.empty(len(draws), np.intp)
+    chosen[0] = int(draws[0] * n)
+    distances, totals = np.empty(n), np.zeros(m)
+    for cell in range(m):
+        for i in range(starts[cell], starts[cell + 1]):
+            distances[i] = 0.0
+            for q in range(d):
+                difference = X[i, q] - X[chosen[0], q]
+                distances[i] += difference * difference
+            totals[cell] += distances[i]
+    for t in range(1, len(draws)):
+        goal = draws[t] * totals.sum()
+        cell = 0
+        while cell < m - 1 and goal >= totals[cell]:
+            goal -= totals[cell]
+            cell += 1
+        i = starts[cell]
+        while i < starts[cell + 1] - 1 and goal >= distances[i]:
+            goal -= distances[i]
+            i += 1
+        chosen[t] = i
+        for near in neighbours[cell]:
+            total = 0.0
+            for j in range(starts[near], starts[near + 1]):
+                distance = X.dtype.type(0)
+                for q in range(d):
+                    difference = X[j, q] - X[i, q]
+                    distance += difference * difference
+                distances[j] = min(distances[j], distance)
+                total += distances[j]
+            totals[near] = total
     return chosen
 
 

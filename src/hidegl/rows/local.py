@@ -157,7 +157,8 @@ class BlasThreads:
     def one_each(self) -> Iterator[int]:
         """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
 
-        So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed.
+        So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed. A fit enters it once: BLAS threads wait
+        for one another by spinning, and on a busy machine a small product then takes a hundred times as long.
         """
         with self._lock:
             if self._users == 0:

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-from hidegl.rows import kernels
+from hidegl.rows import kernels, search
+from hidegl.rows.search import PointIndex
 
 PRODUCT_NUMBERS = 250_000
 """How many entries of X Cᵀ are computed at a time: few enough to stay in the cache until they are read."""
@@ -34,20 +35,21 @@ def nearest_points(X: NDArray[Any], C: NDArray[Any], s: int) -> NDArray[np.int32
     return columns
 
 
-def nearest(X: NDArray[Any], C: NDArray[Any], s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def nearest(X: NDArray[Any], C: Any, s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The s nearest points of each row and the squared distances to them.
 
     The product only chooses the points. The distances come from the differences, so that they are as good for rows
     far from the origin, and do not depend on how the product was cut into parts.
     """
-    C = np.ascontiguousarray(C, dtype=X.dtype)
-    columns = nearest_points(X, C, s)
+    if isinstance(C, PointIndex):
+        columns, C = C.nearest_points(X, s), np.ascontiguousarray(C.points, dtype=X.dtype)
+    else:
+        C = np.ascontiguousarray(C, dtype=X.dtype)
+        columns = nearest_points(X, C, s)
     return columns, kernels.squared_distances(X, C, columns)
 
 
-def soft_nearest(
-    X: NDArray[Any], C: NDArray[np.float64], sigma: float, s: int
-) -> tuple[NDArray[np.int32], NDArray[Any], float]:
+def soft_nearest(X: NDArray[Any], C: Any, sigma: float, s: int) -> tuple[NDArray[np.int32], NDArray[Any], float]:
     """The s nearest points of each row, the softmax of −distance/σ over them, and Σ_i log Σ_s exp(−distance/σ)."""
     columns, distances = nearest(X, C, s)
     weights, log_likelihood = kernels.soften(distances, sigma)
@@ -91,11 +93,16 @@ def add_gram(total: NDArray[np.float64], columns: NDArray[np.int32], weights: ND
 
 def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
-    return kernels.kmeans_plus_plus(X, draws)
+    return search.kmeans_plus_plus(X, draws)
 
 
-def tree_edges(C: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖². O(k²d), and O(k) memory."""
+def tree_edges(C: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖². O(k²d), and O(k) memory.
+
+    With an index over the points, the tree of their nearest neighbours in O(k^1.5 d).
+    """
+    if isinstance(C, PointIndex):
+        return C.tree_edges()
     parent = kernels.prim(np.ascontiguousarray(C, dtype=np.float64))
     return np.arange(1, len(C)), parent[1:]
 

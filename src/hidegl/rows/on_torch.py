@@ -67,6 +67,7 @@ def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
 
 def nearest(X: torch.Tensor, C: torch.Tensor, s: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The s nearest points of each row and the squared distances to them, from the differences."""
+    C = getattr(C, "points", C)  # an index is for processors
     columns = nearest_points(X, C, s)
     wide = X.dtype if X.element_size() >= 4 else torch.float32
     C = C.to(wide)
@@ -81,6 +82,7 @@ def soft_nearest(
     X: torch.Tensor, C: torch.Tensor, sigma: float, s: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The s nearest points of each row, the softmax of −distance/σ over them, and Σ_i log Σ_s exp(−distance/σ)."""
+    C = getattr(C, "points", C)  # an index is for processors
     if is_fused(X):
         from hidegl.rows import fused
 

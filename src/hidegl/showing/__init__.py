@@ -1,4 +1,4 @@
-"""What people look at: maps, plots, notebooks and the report.
+"""Output for people: maps, plots, notebooks and the report.
 
 from hidegl.showing import plot_map, write_report
 """
@@ -12,7 +12,7 @@ PLACES = {
     **dict.fromkeys(("plot_borders", "plot_confidence", "plot_map", "plot_objective", "plot_tree"), "plots"),
     **dict.fromkeys(("described_settings", "write_report"), "report"),
 }
-"""Where each public name is. They are imported when they are asked for, since drawing takes long to import."""
+"""The module of each public name. It is imported on demand, because plotting libraries take long to import."""
 
 __all__ = sorted(PLACES)
 

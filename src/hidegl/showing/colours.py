@@ -1,22 +1,22 @@
-"""A colour for each class, to be seen on white and on black."""
+"""A colour for each class, visible on white and on black."""
 
 from __future__ import annotations
 
 import math
 
 PALETTE = ("#3b7dd8", "#e8812c", "#2ca25f", "#c957a5", "#d64545", "#17a2b8", "#8c6bc8", "#b58900", "#9c6b4f", "#7a8794")
-"""For up to ten classes: of like lightness, and neighbours differ for the colour-blind too."""
+"""For up to ten classes: similar lightness, and neighbours differ for colour-blind people too."""
 
 
 def class_colours(n: int) -> list[str]:
-    """n colours: the palette, or hues in equal steps whose lightness changes from one to the next."""
+    """n colours: the palette, or hues in equal steps with alternating lightness."""
     if n <= len(PALETTE):
         return list(PALETTE[:n])
     return [oklch((0.64, 0.72, 0.56)[i % 3], (0.15, 0.12, 0.16)[i % 3], 2 * math.pi * i / n) for i in range(n)]
 
 
 def oklch(lightness: float, chroma: float, hue: float) -> str:
-    """A colour of even steps to the eye (Ottosson, 2020) as sRGB in hexadecimal."""
+    """A colour in OKLCH, where equal steps look equal (Ottosson, 2020), as hexadecimal sRGB."""
     a, b = chroma * math.cos(hue), chroma * math.sin(hue)
     l, m, s = (  # noqa: E741
         (lightness + x * a + y * b) ** 3

@@ -1,4 +1,4 @@
-"""A tree in the plane."""
+"""The layout of a tree in the plane."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hidegl.basics.linalg import Matrix
 from hidegl.structure.tree import edges
 
 ROUNDS, PAIRS = 300, 1_000_000_000
-"""How often the forces move the points, and how many pairs of points are looked at in all, whichever is less."""
+"""The maximum number of rounds in which forces move the points, and of pairs of points over all rounds."""
 
 
 def tree_layout(G: sp.csr_array) -> Matrix:
-    """Places in the plane (k, 2) for the nodes of a tree, in [−1, 1]: branches fan out, and nodes keep apart.
+    """Positions in the plane (k, 2) for the nodes of a tree, in [−1, 1]: branches fan out, and nodes keep apart.
 
-    Every branch first gets a sector by its number of leaves, so that no edges cross; then edges pull and all pairs
-    push, as in Fruchterman and Reingold's way, but less far. O(k²) a round.
+    First every branch gets a sector by its number of leaves, so that no edges cross. Then edges pull and all pairs
+    push, as in the method of Fruchterman and Reingold, but over shorter distances. Each round takes O(k²).
     """
     k = G.shape[0]
     if k == 1:
@@ -68,7 +68,7 @@ def spread_by_sectors(order: NDArray[Any], parent: NDArray[Any]) -> Matrix:
 
 @compiled
 def settle(places, heads, tails, rounds):  # type: ignore[no-untyped-def]
-    """Pairs push with 1/d², edges pull with d²; the longest step shrinks from round to round."""
+    """Move nodes by forces: pairs push with 1/d², edges pull with d²; the maximum step shrinks with every round."""
     k = len(places)
     x, y = places[:, 0].astype(np.float32), places[:, 1].astype(np.float32)
     move_x, move_y = np.empty(k, np.float32), np.empty(k, np.float32)

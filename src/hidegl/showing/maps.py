@@ -1,4 +1,4 @@
-"""The high-dense points in the plane, laid out by their tree, and where its edges cross from one class to another."""
+"""The high-dense points in the plane, laid out by their tree, and the borders where its edges join two classes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointMap:
-    """k points in the plane with their class (−1 without labels), confidence and mass; their tree; the given labels."""
+    """k points in the plane: their class (−1 without labels), confidence, mass and tree, and the given labels."""
 
     positions: Matrix
     heads: NDArray[np.intp]
     tails: NDArray[np.intp]
     lengths: Vector
-    """Of the tree's edges, between the prepared points."""
+    """The lengths of the tree's edges, between prepared points."""
 
     codes: NDArray[np.intp]
     confidence: Vector
@@ -39,7 +39,7 @@ class PointMap:
 
 @dataclass(frozen=True)
 class Border:
-    """Where the tree crosses from one class to another."""
+    """The edges of the tree that join two classes."""
 
     codes: tuple[int, int]
     n_edges: int
@@ -47,22 +47,22 @@ class Border:
     """The mass of the points at its edges."""
 
     confidence: float
-    """Of these points, weighted by their mass."""
+    """The mean confidence of these points, weighted by their mass."""
 
     gap: float
-    """How long the edges are, in terms of the tree's median one."""
+    """The mean length of these edges, as a multiple of the tree's median edge length."""
 
     points: tuple[int, int]
     """The ends of the weakest edge."""
 
     @property
     def undecided(self) -> float:
-        """How many rows are open here."""
+        """The number of undecided rows: the number of rows times 1 − confidence."""
         return self.n_rows * (1 - self.confidence)
 
 
 def point_map(model: Model) -> PointMap:
-    """The map of a fitted model; of several structures, that of the one with the fewest points."""
+    """The map of a fitted model. With several structures, the one with the fewest points is shown."""
     points, labels = model.labelled_points(), model.given_labels_
     structure, P = points.structure, points.P
     heads, tails = edges(structure.tree)
@@ -81,7 +81,7 @@ def point_map(model: Model) -> PointMap:
 
 
 def borders(points: PointMap) -> list[Border]:
-    """Each pair of classes that the tree joins, those with the most undecided rows first."""
+    """The pairs of classes that the tree joins, the most undecided rows first."""
     crossing = np.flatnonzero(points.codes[points.heads] != points.codes[points.tails])
     ends = np.column_stack([points.heads[crossing], points.tails[crossing]])
     pairs = np.sort(points.codes[ends], axis=1)

@@ -1,4 +1,4 @@
-"""How a model shows itself in a notebook: scikit-learn's box, and below it what was learned."""
+"""The display of a model in a notebook: scikit-learn's box, and below it a summary of the fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STYLE = (
 
 
 class ShownInNotebooks:
-    """For estimators that have `_facts`, a dict of words, once they are fitted."""
+    """A mixin for estimators with a method `_facts`, which describes a fitted model by names and texts."""
 
     def _facts(self) -> dict[str, str]:
         raise NotImplementedError
@@ -42,8 +42,8 @@ class ShownInNotebooks:
 
 
 def label_facts(n_rows: int, n_labels: int, classes: Any) -> dict[str, str]:
-    """What every fitted model can say of its rows and labels."""
+    """The facts about rows and labels that every fitted model has."""
     if not n_labels:
-        return {"rows": f"{n_rows:,}", "labels": "none yet: give some to relabel(y); suggest() names rows that help"}
+        return {"rows": f"{n_rows:,}", "labels": "none yet: add some with relabel(y); suggest() says which rows help"}
     named = ", ".join(map(str, classes[:MOST_CLASSES])) + (", …" if len(classes) > MOST_CLASSES else "")
     return {"rows": f"{n_rows:,}", "labels": f"{n_labels:,}", "classes": f"{len(classes):,}: {named}"}

@@ -1,4 +1,4 @@
-"""Pictures for people (extra: plots)."""
+"""Plots for notebooks (extra: plots)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hidegl.model import Model
 
 MOST_IN_LEGEND = 20
-"""With more classes, a legend would be larger than the picture."""
+"""With more classes than this, there is no legend: it would be larger than the plot."""
 
 
 def plot_tree(
@@ -33,9 +33,9 @@ def plot_tree(
     columns: tuple[int, int] = (0, 1),
     ax: Axes | None = None,
 ) -> Axes:
-    """The rows of a fit in two of their columns, coloured by label, with the high-dense points and their tree.
+    """Plot the rows of a fit in two of their columns, coloured by label, with the high-dense points and their tree.
 
-    The given labels, if `y` holds them, are drawn as stars. Where the fit scaled rows to length 1, so does the picture.
+    If `y` is given, its labels are drawn as stars. If the fit scaled rows to length 1, so does the plot.
     """
     ax = ax or new_figure()[1]
     X = unit_rows(np.asarray(X, dtype=np.float64)) if model.settings_["preprocess"] == "unit" else np.asarray(X)
@@ -70,7 +70,7 @@ def plot_tree(
 
 
 def plot_map(model: Model, *, ax: Axes | None = None) -> Axes:
-    """The high-dense points laid out by their tree: coloured by class, sized by mass, faint where the class is unsure.
+    """Plot the high-dense points, laid out by their tree: coloured by class, sized by mass, faint if unsure.
 
     Given labels are stars.
     """
@@ -100,7 +100,7 @@ def plot_map(model: Model, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_confidence(model: Model, *, ax: Axes | None = None) -> Axes:
-    """How sure the labels are that were found: a histogram of their confidence, class upon class."""
+    """Plot a histogram of the confidence of the predicted labels, stacked by class."""
     ax = ax or new_figure()[1]
     tally = tally_of(model)
     bins = np.linspace(0, 1, N_BINS + 1)
@@ -118,7 +118,7 @@ def plot_confidence(model: Model, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_objective(model: Model, *, ax: Axes | None = None) -> Axes:
-    """What the objective still had to gain at each iteration of the learning; a line for each set of points."""
+    """Plot the remaining gain of the objective at each iteration, one line per set of points."""
     ax = ax or new_figure()[1]
     for structure in model.structures_:
         objective = structure.record.objective
@@ -127,7 +127,7 @@ def plot_objective(model: Model, *, ax: Axes | None = None) -> Axes:
             ax.plot(np.arange(len(left)), left, marker="o", ms=3, lw=1.2, label=f"{structure.n_points:,} points")
     ax.set_yscale("log")
     ax.set_xlabel("iteration")
-    ax.set_ylabel("what the objective still gains")
+    ax.set_ylabel("remaining gain of the objective")
     ax.spines[["top", "right"]].set_visible(False)
     if ax.lines:
         ax.legend(frameon=False)
@@ -135,7 +135,7 @@ def plot_objective(model: Model, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_borders(model: Model, *, n: int = 12, ax: Axes | None = None) -> Axes:
-    """The weakest borders: the pairs of classes that the tree joins, by the number of undecided rows there."""
+    """Plot the weakest borders: the pairs of classes that the tree joins, by the number of undecided rows."""
     ax = ax or new_figure()[1]
     if not model.given_labels_.any:
         raise NotFittedError("no label was given to fit, so there are no classes and no borders: call relabel(y)")
@@ -155,7 +155,7 @@ def column_name(model: Any, column: int) -> str:
 
 
 def new_figure() -> tuple[Figure, Axes]:
-    """A figure with one set of axes, which a notebook shows; without a screen, matplotlib draws for files."""
+    """A figure with one set of axes. A notebook shows it; without a screen, it can be saved to a file."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What a pass over labelled rows finds: how many there are of each class, and how sure their labels are."""
+"""Counts from one pass over labelled rows: the number of rows per class, and their confidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_BINS = 20
 
 @dataclass
 class Tally:
-    """Counts for each class: given labels, and found ones by confidence, in bins of equal width from 0 to 1."""
+    """Counts per class: given labels, and predicted labels by confidence, in bins of equal width from 0 to 1."""
 
     classes: NDArray[Any]
     given: NDArray[np.int64] = field(init=False)
@@ -29,7 +29,7 @@ class Tally:
         self.given, self.histogram, self._sums = np.zeros(c, np.int64), np.zeros((c, N_BINS), np.int64), np.zeros(c)
 
     def add(self, labels: NDArray[Any], confidence: NDArray[Any], given: NDArray[np.bool_]) -> None:
-        """Some more rows."""
+        """Count some more rows."""
         codes = np.searchsorted(self.classes, labels)
         bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         np.add.at(self.given, codes[given], 1)
@@ -42,12 +42,12 @@ class Tally:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Of each class, given and found."""
+        """The number of rows per class, with given and predicted labels."""
         return self.given + self.found
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """The mean over the labels found, of each class; 0 where there are none."""
+        """The mean confidence of the predicted labels per class; 0 if there are none."""
         return self._sums / np.maximum(self.found, 1)
 
     @property
@@ -56,7 +56,7 @@ class Tally:
 
 
 def tally_of(model: Model) -> Tally:
-    """Of the rows that a model was fitted to: one pass."""
+    """The tally of the rows that a model was fitted to, by one pass."""
     tally = Tally(model.classes_)
     for block in model.stream_labels():
         tally.add(*block)

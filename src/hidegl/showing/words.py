@@ -1,4 +1,4 @@
-"""What was chosen, in sentences: for summaries, reports and the command line."""
+"""Sentences about automatic choices, for summaries and reports."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hidegl.spreading.labels import Labels
 
 PREPARATIONS = {
     "unit": "scaled to length 1, because no value is negative or there are many columns",
-    "standardize": "standardised column by column, because there are few or one outweighs the others",
-    None: "taken as they are",
+    "standardize": "standardised by column, because there are few columns or one varies far more than the others",
+    None: "used as they are",
 }
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +34,19 @@ class LabelStream:
     def n_rows(self) -> int:
         return len(self.codes)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop reading, also after an error: threads that compute further blocks must not stay behind."""
+        self.distributions.close()
+
     def __iter__(self) -> Iterator[LabelledBlock]:
         start = 0
-        with closing(self.distributions):  # an error must not leave threads behind
-            for P in self.distributions:
-                known = self.codes[start : start + len(P)]
-                given = known >= 0
-                best = np.where(given, known, P.argmax(axis=1))
-                confidence = np.where(given, 1, P.max(axis=1)).astype(np.float32)
-                yield LabelledBlock(self.classes[best], confidence, given)
-                start += len(P)
+        for P in self.distributions:
+            known = self.codes[start : start + len(P)]
+            given = known >= 0
+            best = np.where(given, known, P.argmax(axis=1))
+            confidence = np.where(given, 1, P.max(axis=1)).astype(np.float32)
+            yield LabelledBlock(self.classes[best], confidence, given)
+            start += len(P)

@@ -7,6 +7,7 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from hidegl.basics.linalg import Matrix
+from hidegl.rows import search
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
@@ -56,7 +57,7 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
 
 def in_different_places(C: Matrix) -> Matrix:
     """The points, one for each place up to rounding: those in one place are joined in the tree by edges of length 0."""
-    heads, tails = tree_edges(C)
+    heads, tails = tree_edges(search.searchable(C, 1) if isinstance(C, np.ndarray) else C)
     lengths = (C * C).sum(axis=1)
     same = ((C[heads] - C[tails]) ** 2).sum(axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])
     heads, tails, same = on_host((heads, tails, same))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import cast, on_host, operations
-from hidegl.rows.assignments import Assignments, assign
+from hidegl.rows.assignments import Assignments, assign, searchable
 from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_cost, tree_edges
 
@@ -71,7 +71,7 @@ STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
 
 def lloyd_step(rows: Rows, C: Matrix) -> Matrix:
     """Every point moves to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0."""
-    mass, ZtX, _ = rows.sum(expectation_sums, C, 1.0, 1)
+    mass, ZtX, _ = rows.sum(expectation_sums, searchable(rows, C, 1), 1.0, 1)
     return maximisation(mass, ZtX, C)
 
 
@@ -100,8 +100,9 @@ def learn_points(
     learned, change = None, np.inf
     plain = C = rows.bring(C)
     while True:
-        mass, ZtX, log_likelihood = rows.sum(expectation_sums, C, sigma, n_nearest)
-        tree = tree_edges(C)
+        points = searchable(rows, C, n_nearest)
+        mass, ZtX, log_likelihood = rows.sum(expectation_sums, points, sigma, n_nearest)
+        tree = tree_edges(points)
         following = maximisation(mass, ZtX, C, lambda1, tree)  # before the value is read: a device works on meanwhile
         value = objective(log_likelihood, C, tree, sigma=sigma, lambda1=lambda1)
         if not np.isfinite(value):
@@ -123,7 +124,7 @@ def learn_points(
         C = plain if relaxation == 1 else C + relaxation * (plain - C)
 
 
-def expectation_sums(X: Any, C: Matrix, sigma: float, n_nearest: int) -> tuple[Any, ...]:
+def expectation_sums(X: Any, C: Any, sigma: float, n_nearest: int) -> tuple[Any, ...]:
     """The E-step on a block of rows, and what the M-step needs of it: Ξ's diagonal, ZᵀX, and the block's f(C)."""
     Z, log_likelihood = assign(X, C, sigma, n_nearest)
     return *Z.point_sums(X), log_likelihood
@@ -144,6 +145,6 @@ def objective(log_likelihood: Any, C: Matrix, tree: tuple[Any, Any], *, sigma: f
     return float(sigma / 2 * log_likelihood - lambda1 / 4 * tree_cost(C, tree))
 
 
-def assignments(X: Any, C: Matrix, sigma: float, n_nearest: int) -> Assignments:
+def assignments(X: Any, C: Any, sigma: float, n_nearest: int) -> Assignments:
     """The E-step on a block of rows, Z alone."""
     return assign(X, C, sigma, n_nearest)[0]

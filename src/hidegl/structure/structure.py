@@ -19,7 +19,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Progress
 from hidegl.basics.warnings import warn_user
 from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram, SparseGram
+from hidegl.rows.assignments import Assignments, Gram, SparseGram, searchable
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
@@ -81,7 +81,11 @@ class Structure:
 
     def assign(self, rows: Rows) -> Rows:
         """The E-step: Z for prepared rows."""
-        return rows.map(assignments, self.C, self.sigma, self.n_nearest)
+        return rows.map(assignments, self.searchable(rows), self.sigma, self.n_nearest)
+
+    def searchable(self, rows: Rows) -> Any:
+        """The points for the E-step on these rows, with an index where there are many."""
+        return searchable(rows, self.C, self.n_nearest)
 
     def assigned(self, rows: Rows) -> Structure:
         """The same structure with the assignments of its rows, and their sums."""

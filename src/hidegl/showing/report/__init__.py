@@ -1,4 +1,4 @@
-"""A report to look at (extra: report): one HTML file that needs nothing else, made of tables and a map to explore."""
+"""The report (extra: report): one self-contained HTML file with tables and an interactive map."""
 
 from __future__ import annotations
 

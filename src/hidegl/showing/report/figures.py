@@ -1,4 +1,4 @@
-"""The map and the histogram, by Bokeh, and the script that puts them into the page."""
+"""The map and the histogram, drawn with Bokeh, and the script that puts them into the page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from hidegl.showing.report.writing import Contents
 
 LARGEST = (7.0, 20.0)
-"""The diameter of the point with the largest mass: between these, the smaller the more points there are."""
+"""The range for the diameter of the point with the largest mass; with more points, it is smaller."""
 
 MOST_GIVEN = 1000
-"""How many given labels are drawn; of more, some at random."""
+"""The maximum number of given labels on the map; of more, a random sample is drawn."""
 
 MAP_TEXT = 90
-"""Characters of a row's text that hovering shows."""
+"""The maximum number of characters of a row's text in a tooltip."""
 
 TIP_STYLE = "max-width: 280px; white-space: normal; overflow-wrap: anywhere; font: 13px/1.4 system-ui, sans-serif"
 
@@ -32,14 +32,14 @@ TOOLTIP = (
     f'<div class="tip" style="{TIP_STYLE}"><b>@heading</b><br>@line<br>'
     '<span style="opacity: 0.65">@example</span><div>@text</div></div>'
 )
-"""Bokeh escapes what stands for @names."""
+"""Bokeh escapes the values of @names."""
 
 FAINTEST = 0.2
-"""How visible a point is whose class is a pure guess."""
+"""The opacity of a point whose class is a pure guess."""
 
 
 def page_script(contents: Contents) -> str:
-    """Bokeh itself, the two figures as JSON, and the page's own script. Safe inside a <script> element."""
+    """The script of the page: Bokeh, the two figures as JSON, and our own code. Safe inside a <script> element."""
     library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
     items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
@@ -79,7 +79,7 @@ def empty_map() -> Any:
 
 
 def add_points(plot: Any, contents: Contents) -> Any:
-    """A dot for each point, in the colour of its class: large where there are many rows, faint where it is unsure."""
+    """Add a dot for each point, in the colour of its class: large if it has many rows, faint if it is unsure."""
     points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
     x, y = points.positions.T.round(4)
     largest = np.clip(22 * np.sqrt(350 / len(x)), *LARGEST)
@@ -112,7 +112,7 @@ def add_points(plot: Any, contents: Contents) -> Any:
 
 
 def add_given(plot: Any, contents: Contents) -> Any:
-    """A star for each given label, a little off its point so that several can be seen."""
+    """Add a star for each given label, a little off its point so that several can be seen."""
     points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
     rng = np.random.default_rng(0)
     shown = np.sort(rng.permutation(len(points.given_rows))[:MOST_GIVEN])
@@ -139,7 +139,7 @@ def add_given(plot: Any, contents: Contents) -> Any:
 
 
 def add_suggested(plot: Any, contents: Contents) -> Any:
-    """Rings around the rows to label next."""
+    """Add rings around the points of the rows to label next."""
     rows = contents.suggested
     at = contents.map.positions[contents.model.labelled_points().structure.points_of(rows)]
     rings = plot.scatter(

@@ -1,4 +1,4 @@
-"""What every automatic setting became, in words."""
+"""The value of every automatic setting, in words."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ NAMES = {
     "dtype": "precision",
     "n_points": "high-dense points",
     "sigma": "width of assignments (σ)",
-    "n_nearest": "points a row is assigned to",
-    "learning_rows": "rows the points are learned on",
-    "class_shares": "class shares expected",
-    "shares_are": "class shares are",
-    "temperature": "temperature of probabilities",
+    "n_nearest": "points per row",
+    "learning_rows": "rows used to learn the points",
+    "class_shares": "expected class shares",
+    "shares_are": "class shares",
+    "temperature": "calibration temperature",
     "linear_weight": "weight of the linear classifier",
 }
 
-PREPARATIONS = {"unit": "scaled to length 1", "standardize": "standardised column by column", None: "taken as they are"}
+PREPARATIONS = {"unit": "scaled to length 1", "standardize": "standardised by column", None: "used as they are"}
 
 
 def described_settings(model: Any) -> dict[str, str]:

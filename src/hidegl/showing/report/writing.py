@@ -1,4 +1,4 @@
-"""The report's contents, from a fitted model, and the page that shows them."""
+"""The contents of the report, from a fitted model, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from hidegl.model import Model
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
-"""What tells a person which rows these are: named columns, the first of them `row`."""
+"""From row numbers to named columns that identify the rows for a person; the first column is `row`."""
 
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES = 20, 20, 12, 100
-"""How many entries the lists have at most."""
+"""The maximum number of entries in each list."""
 
 LONGEST_TEXT = 240
-"""Characters of a row's text in a table."""
+"""The maximum number of characters of a row's text in a table."""
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
@@ -46,22 +46,22 @@ def write_report(
     seconds: float | None = None,
     facts: dict[str, str] | None = None,
 ) -> None:
-    """Write one HTML file about a model that was fitted with labels.
+    """Write a report about a model that was fitted with labels, as one HTML file.
 
     Parameters
     ----------
     path : str or path
     model : HiDeGL or AutoHiDeGL
     title : str
-        What the data is called.
+        The name of the data.
     tally : Tally, default=None
-        Counts of a pass over the labelled rows, if one was made already.
+        Counts over the labelled rows, if a pass was made already.
     describe : callable, default=None
-        From row numbers to named columns (`row` first) that tell a person which rows these are.
+        From row numbers to named columns (`row` first) that identify the rows for a person.
     seconds : float, default=None
-        How long the fit took.
+        The time of the fit.
     facts : dict, default=None
-        More to say about what was done.
+        More facts for the last section.
     """
     try:
         import jinja2
@@ -95,7 +95,7 @@ def write_report(
 
 @dataclass(frozen=True)
 class ClassLine:
-    """A class in the table of classes."""
+    """A line in the table of classes."""
 
     name: str
     colour: str
@@ -105,12 +105,12 @@ class ClassLine:
     confidence: float
     found: int
     bars: list[float]
-    """The histogram of its confidence, the highest bin 1."""
+    """The histogram of its confidence, scaled so that the highest bin is 1."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """All that the page shows, computed when it is asked for."""
+    """The contents of the page, computed on demand."""
 
     model: Model
     tally: Tally
@@ -129,7 +129,7 @@ class Contents:
 
     @cached_property
     def classes(self) -> list[ClassLine]:
-        """The largest first."""
+        """All classes, the largest first."""
         tally = self.tally
         lines = [
             ClassLine(
@@ -152,7 +152,7 @@ class Contents:
 
     @property
     def thresholds(self) -> list[tuple[float, int, float]]:
-        """How many of the found labels are at least so sure."""
+        """For each threshold, the number and share of predicted labels with at least this confidence."""
         bins = self.tally.histogram.sum(axis=0)
         total = max(int(bins.sum()), 1)
         reached = [(limit, int(bins[round(limit * N_BINS) :].sum())) for limit in THRESHOLDS]
@@ -164,7 +164,7 @@ class Contents:
 
     @cached_property
     def point_rows(self) -> NDArray[np.intp]:
-        """The row that belongs most to each point, or −1."""
+        """For each point, the row with the largest assignment to it, or −1."""
         structure = self.model.labelled_points().structure
         return representatives(structure.Z, np.zeros(self.model.n_rows_, dtype=bool))
 
@@ -180,7 +180,7 @@ class Contents:
 
     @cached_property
     def guesses(self) -> list[tuple[int, float]]:
-        """What the rows to label next are taken for now: the number of the class, and the confidence."""
+        """The present prediction for the rows to label next: the class number and the confidence."""
         P = self.model.distributions_of(self.suggested)
         return list(zip(P.argmax(axis=1).tolist(), P.max(axis=1).tolist(), strict=True))
 
@@ -199,7 +199,7 @@ class Contents:
 
     @cached_property
     def described_borders(self) -> list[tuple[Border, list[str]]]:
-        """The weakest borders, with a row of each side where rows have more than a number."""
+        """The weakest borders, with the text of one row from each side, if rows have text."""
         shown = self.borders[:N_BORDERS]
         rows = np.array([self.point_rows[point] for border in shown for point in border.points], dtype=np.intp)
         texts = self.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
@@ -211,7 +211,7 @@ class Contents:
         return {name: [shortened(v, LONGEST_TEXT) for v in values] for name, values in self.describe(rows).items()}
 
     def texts(self, rows: NDArray[np.intp], length: int) -> list[str]:
-        """What rows are about, in a few words; empty where they have nothing but a number."""
+        """A short text for each row; empty if rows have only a number."""
         columns = [values for name, values in self.describe(rows).items() if name != "row"]
         return [shortened(values[-1], length) for values in zip(*columns, strict=True)] if columns else [""] * len(rows)
 

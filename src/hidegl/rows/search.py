@@ -1,0 +1,148 @@
+"""The nearest of many points without looking at all of them.
+
+The points are clustered into a few hundred cells, and each cell keeps the points nearest to its centre. A row looks at
+the points of its cell only. Rows of the same cell are compared with them by one matrix product. Cells keep as many
+points as it takes to find 98.5 % of the nearest ones, and the distances to the points that are found are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from hidegl.rows import kernels
+
+SEARCHED_POINTS = 2000
+"""With no more points than this, rows look at all of them."""
+
+LISTED = 512
+"""Points that a cell keeps; doubled until enough of the nearest ones are found."""
+
+FOUND, TRIED = 0.985, 256
+"""The share of the nearest points that must be found, on this number of points in place of rows."""
+
+LLOYD_STEPS = 5
+"""Of the centres, from points at equal steps."""
+
+TREE_NEIGHBOURS = 12
+"""The spanning tree is that of the points' nearest neighbours, a point among its own."""
+
+SEEDED_CELLS = 12
+"""Cells around a seed of k-means++ whose rows it is compared with, of one cell for √k seeds."""
+
+LARGEST = 1e15
+"""Beyond it, squares overflow in float32, in which points are chosen."""
+
+
+@dataclass(frozen=True)
+class PointIndex:
+    """k points (k, d), the centres of m cells (m, d), and the points that each cell keeps (m, L)."""
+
+    points: NDArray[np.float64]
+    centres: NDArray[np.float32]
+    lists: NDArray[np.int32]
+    listed: NDArray[np.float32] = field(repr=False)
+    """These points themselves (m, L, d)."""
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @classmethod
+    def of(cls, points: NDArray[np.float64], s: int) -> PointIndex | None:
+        """An index that finds the s nearest points; None if its cells would have to keep most of the points."""
+        C = np.ascontiguousarray(points, dtype=np.float32)
+        centres = cell_centres(C, int(2 * np.sqrt(len(C))))
+        distances = half_norms(C) - centres @ C.T
+        tried = C[np.linspace(0, len(C) - 1, TRIED).astype(np.intp)]
+        nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)  # a point is the nearest to itself
+        n_listed = LISTED
+        while 2 * n_listed <= len(C):
+            lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
+            kept = (nearest[:, :, None] == lists[nearest_centre(tried, centres)][:, None, :]).any(axis=2)
+            if kept[:, 1:].mean() >= FOUND:
+                return cls(points, centres, lists, C[lists])
+            n_listed *= 2
+        return None
+
+    def nearest_points(self, X: NDArray[Any], s: int) -> NDArray[np.int32]:
+        """The numbers of the s nearest points of each row (b, s), among those of its cell."""
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        cells = nearest_centre(X, self.centres)
+        order = np.argsort(cells, kind="stable")
+        starts = np.searchsorted(cells[order], np.arange(len(self.centres) + 1))
+        return kernels.nearest_in_cells(X, order, starts, self.lists, self.listed, s)
+
+    def tree_edges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The two ends of each edge of a spanning tree: the least one among nearest neighbours, its parts joined."""
+        C = self.points
+        neighbours = self.nearest_points(C, TREE_NEIGHBOURS)
+        lengths = kernels.squared_distances(C, C, neighbours)
+        smallest = np.finfo(np.float64).tiny  # scipy takes an edge of length 0 for none
+        heads = np.repeat(np.arange(len(C)), TREE_NEIGHBOURS)
+        graph = sp.csr_array((np.maximum(lengths.ravel(), smallest), (heads, neighbours.ravel())), shape=(len(C),) * 2)
+        tree = minimum_spanning_tree(graph.maximum(graph.T)).tocoo()
+        return joined(C, tree.row.astype(np.intp), tree.col.astype(np.intp))
+
+
+def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
+    """The points with an index over them, if there are so many that it pays."""
+    if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST:
+        return C
+    index = PointIndex.of(C, s)
+    return C if index is None else index
+
+
+def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
+    """k-means++ seeds, as rows of X. For many seeds, each is compared with the rows of neighbouring cells only."""
+    if len(draws) <= SEARCHED_POINTS or np.abs(X).max() > LARGEST:
+        return kernels.kmeans_plus_plus(X, draws)
+    X32 = np.ascontiguousarray(X, dtype=np.float32)
+    centres = cell_centres(X32, int(np.sqrt(len(draws))))
+    cells = nearest_centre(X32, centres)
+    order = np.argsort(cells, kind="stable")
+    starts = np.searchsorted(cells[order], np.arange(len(centres) + 1))
+    near = np.argsort(half_norms(centres) - centres @ centres.T, axis=1)[:, :SEEDED_CELLS]
+    return order[kernels.kmeans_plus_plus_in_cells(X32[order], draws, starts, near)]
+
+
+def nearest_centre(X: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    return np.argmin(half_norms(centres) - X @ centres.T, axis=1)
+
+
+def half_norms(C: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.einsum("kd,kd->k", C, C) / 2
+
+
+def cell_centres(C: NDArray[np.float32], m: int) -> NDArray[np.float32]:
+    """k-means of the points, a few steps."""
+    centres = C[np.linspace(0, len(C) - 1, m).astype(np.intp)]
+    for _ in range(LLOYD_STEPS):
+        cells = nearest_centre(C, centres)
+        sizes = np.bincount(cells, minlength=m)
+        members = sp.csr_array((np.ones(len(C), np.float32), (cells, np.arange(len(C)))), shape=(m, len(C)))
+        centres = np.where(sizes[:, None] > 0, members @ C / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
+    return centres
+
+
+def joined(
+    C: NDArray[np.float64], heads: NDArray[np.intp], tails: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """A forest with its trees joined to one, the smallest first, each by the shortest edge to the rest."""
+    forest = sp.csr_array((np.ones(len(heads)), (heads, tails)), shape=(len(C), len(C)))
+    n_trees, tree_of = connected_components(forest, directed=False)
+    new_heads, new_tails = [], []
+    for _ in range(n_trees - 1):
+        sizes = np.bincount(tree_of, minlength=n_trees)
+        smallest = np.where(sizes > 0, sizes, len(C) + 1).argmin()
+        own, others = np.flatnonzero(tree_of == smallest), np.flatnonzero(tree_of != smallest)
+        nearest, distances = kernels.nearest_pair(C[own], C[others])
+        closest = int(distances.argmin())
+        new_heads.append(own[closest])
+        new_tails.append(others[nearest[closest]])
+        tree_of[own] = tree_of[new_tails[-1]]
+    return np.concatenate([heads, np.array(new_heads, np.intp)]), np.concatenate([tails, np.array(new_tails, np.intp)])
