@@ -13,14 +13,15 @@ import reference
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.ensemble.calibration import Calibration, expected_calibration_error, sharpened, temperature_for
-from hidegl.ensemble.diffusion import Diffusion, diffused
 from hidegl.ensemble.evidence import Evidence
+from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.heads import fit_head, head_weight, self_trained
 from hidegl.ensemble.mixture import LinearHead, head_distributions, pooled
 from hidegl.ensemble.refinement import KEPT, CheapestCut
 from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
-from hidegl.ensemble.stages import Ensemble
+from hidegl.ensemble.stages import Ensemble, sampled_rows
 from hidegl.ensemble.together import label_together
+from hidegl.rows.assignments import JointAssignments
 from hidegl.rows.local import LocalRows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
@@ -43,41 +44,65 @@ def labels_of(p):
     return Labels.of(np.arange(p.Y_l.shape[1]), codes)
 
 
+def graphs_of(p, etas=(0.0,)):
+    """Members with the tree and without it, their rows in blocks of seven."""
+    rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, *etas)]
+    joint = JointAssignments(tuple(as_assignments(p.Z) for _ in rules))
+    return Graphs(LocalRows(joint, block_rows=7), rules, labels_of(p)), joint
+
+
+def dense_step(p, P):
+    """What the reference's graphs make of the probabilities of all rows."""
+    U = P**2 / (P**2).sum(axis=1, keepdims=True)
+    U[p.labelled] = p.Y_l
+    state = 0
+    for eta in (p.eta, 0.0):
+        W = reference.accurate_graph(p.Z, p.G, p.alpha, eta)
+        F = 2 * W @ U / (2 * W.sum(axis=1) + p.lambda2)[:, None]
+        state = state + F / F.sum(axis=1, keepdims=True) / 2
+    return state
+
+
 @given(problems(), st.integers(1, 3))
 def test_refinement_is_the_dense_scheme(p, steps):
-    """Two models: with the tree and without it."""
-    rng = np.random.default_rng(0)
-    P = rng.dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
-    rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, 0.0)]
-    diffusions = [Diffusion(as_assignments(p.Z), rule) for rule in rules]
-    refined, coefficients = diffused(P, diffusions, labels_of(p), steps)
+    P = np.random.default_rng(0).dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
+    graphs, joint = graphs_of(p)
+    vote = graphs.diffused_from(P, steps)
     state = P
     for _ in range(steps):
-        U = state**2 / (state**2).sum(axis=1, keepdims=True)
-        U[p.labelled] = p.Y_l
-        state = 0
-        for eta in (p.eta, 0.0):
-            W = reference.accurate_graph(p.Z, p.G, p.alpha, eta)
-            F = 2 * W @ U / (2 * W.sum(axis=1) + p.lambda2)[:, None]
-            state = state + F / F.sum(axis=1, keepdims=True) / 2
-    np.testing.assert_allclose(refined, state, rtol=1e-4, atol=1e-5)  # probabilities below 1e-6 count as 1e-6
-    for rule, A in zip(rules, coefficients, strict=True):
+        state = dense_step(p, state)
+    np.testing.assert_allclose(vote.of(joint), state, rtol=1e-4, atol=1e-5)  # probabilities below 1e-6 count as 1e-6
+    for rule, (A, delta, _) in zip(graphs.rules, vote.members, strict=True):
         assert A.shape == (len(rule.delta), p.Y_l.shape[1])
+        assert delta is rule.delta
+
+
+@given(problems(), st.floats(0.3, 1.0))
+def test_a_pass_over_blocks_is_a_step_from_the_probabilities_of_all_rows(p, temperature):
+    graphs, joint = graphs_of(p)
+    first = graphs.diffused_from(np.full((len(p.Z), p.Y_l.shape[1]), 1.0), 1)
+    scales = np.linspace(1, 2, p.Y_l.shape[1])
+    vote = replace(first, temperature=temperature, scales=scales)
+    P = sharpened(first.of(joint), temperature) * scales
+    np.testing.assert_allclose(vote.of(joint), P / P.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(graphs.diffused(vote).of(joint), dense_step(p, vote.of(joint)), rtol=1e-4, atol=1e-5)
 
 
 @given(problems(), st.integers(0, 9))
 def test_the_normalised_cut_is_that_of_the_dense_graph(p, seed):
     n_classes = 3
-    codes = np.random.default_rng(seed).integers(0, n_classes, len(p.Z))
+    graphs, joint = graphs_of(p, etas=())
+    (rule,) = graphs.rules
+    A = np.random.default_rng(seed).random((len(rule.delta), n_classes))
+    vote = Vote(((A, rule.delta, np.ones(n_classes)),))
+    codes = vote.of(joint).argmax(axis=1)
     W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
     degrees = W.sum(axis=1) + p.lambda2 / 2
     expected = 0.0
     for c in range(n_classes):
         own = codes == c
         expected += 1 - W[np.ix_(own, own)].sum() / degrees[own].sum() if own.any() else 1
-    rule = LGCRule.on(implicit(p), p.lambda2)
-    found = Diffusion(as_assignments(p.Z), rule).normalised_cut(codes, n_classes)
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert graphs.normalised_cut(vote) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -93,16 +118,26 @@ def test_shares_that_cut_through_classes_are_not_kept():
     X, y, labels = blobs((1200, 240, 100, 60))
     P, labels = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
     (structure,) = quick().fit(X).structures_
-    evidence = Evidence(P[labels.rows], labels)
+    evidence, sample = Evidence(P[labels.rows], labels), sampled_rows([structure], 0)
     equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None)
-    chosen, forced = (
-        CheapestCut().choose(
-            P, Ensemble([Spreader(structure)], None, False, labels, shares, evidence, Calibration(), seed=0)
-        )
-        for shares in (equal, replace(equal, known=True))
-    )
-    assert chosen.shares_are != KEPT == forced.shares_are
-    assert np.mean(chosen.P.argmax(axis=1) == y) > 0.98 > np.mean(forced.P.argmax(axis=1) == y)
+    found = {}
+    for shares in (equal, replace(equal, known=True)):
+        ensemble = Ensemble([Spreader(structure)], None, False, labels, shares, evidence, Calibration(), sample, seed=0)
+        start = ensemble.graphs.diffused_from(P, 1)
+        found[shares.known] = CheapestCut().choose(start, ensemble.graphs, ensemble)
+    assert found[False].shares_are != KEPT == found[True].shares_are
+    right = {known: np.mean(refined.vote.of(sample).argmax(axis=1) == y) for known, refined in found.items()}
+    assert right[False] > 0.98 > right[True]
+
+
+def test_many_rows_are_judged_by_a_sample(monkeypatch):
+    X, y, _ = blobs((700, 400, 300))
+    labels = hide_labels(y, draw_labels(y, 12, seed=0))
+    whole = quick().fit(X, labels)
+    monkeypatch.setattr("hidegl.ensemble.stages.SAMPLE_ROWS", 300)
+    sampled = quick().fit(X, labels)
+    assert np.mean(sampled.transduction_ == whole.transduction_) > 0.99
+    assert sampled.settings_["temperature"] == pytest.approx(whole.settings_["temperature"], rel=0.1)
 
 
 def test_a_temperature_makes_probabilities_as_sure_as_wanted():

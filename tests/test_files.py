@@ -156,7 +156,7 @@ def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     (tmp_path / "X.txt").write_text("1 2")
     with pytest.raises(ValueError, match=r"path must be a \.npy, \.parquet, \.csv or \.tsv file or a folder"):
         read_rows(tmp_path / "X.txt")
-    with pytest.raises(ValueError, match="or a folder of them"):
+    with pytest.raises(ValueError, match="or a folder of"):
         read_rows(tmp_path)
     broken = X.copy()
     broken[4000, 2] = np.nan

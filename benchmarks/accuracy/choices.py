@@ -24,11 +24,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from harness import data, store
 from hidegl.basics.progress import Progress
 from hidegl.datasets import accuracy, draw_labels, hide_labels
+from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.heads import CoTraining
 from hidegl.ensemble.members import member_plans, member_seeds, seed_from
+from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.refinement import MOVED, CheapestCut, Refined
 from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
-from hidegl.ensemble.stages import Draft, Ensemble
+from hidegl.ensemble.stages import Ensemble
 from hidegl.ensemble.together import Recipe, label_together
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
@@ -63,12 +65,12 @@ class AlwaysMoved(CheapestCut):
 
     strength: float = HALF_WAY
 
-    def choose(self, P: Any, ensemble: Ensemble) -> Refined:
-        return self.refined(P, ensemble, MOVED[self.strength])
+    def choose(self, start: Vote, graphs: Graphs, ensemble: Ensemble) -> Refined:
+        return self.refined(start, graphs, ensemble, MOVED[self.strength])
 
 
-def no_head(draft: Draft, ensemble: Ensemble) -> Draft:
-    return draft
+def no_head(mixture: Mixture, ensemble: Ensemble) -> Mixture:
+    return mixture
 
 
 def as_if_random(labels: Labels) -> ExpectedShares:

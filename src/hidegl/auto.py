@@ -14,6 +14,7 @@ from hidegl.basics.archives import State
 from hidegl.basics.checks import check_name, is_auto, is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
+from hidegl.basics.threads import BLAS_THREADS
 from hidegl.ensemble.calibration import Calibration, mean_confidence, sharpened
 from hidegl.ensemble.evidence import Evidence, leave_one_out
 from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
@@ -25,7 +26,7 @@ from hidegl.files.reading import rows_from
 from hidegl.model import Model
 from hidegl.questions.suggestions import openness
 from hidegl.rows.base import Rows
-from hidegl.rows.local import BLAS_THREADS, LocalRows
+from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Spreader

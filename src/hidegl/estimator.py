@@ -15,6 +15,7 @@ from hidegl.basics.checks import is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.memory import check_memory
 from hidegl.basics.progress import Callback, Progress
+from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.members import seed_from
 from hidegl.files.reading import rows_from
@@ -23,7 +24,6 @@ from hidegl.parameters import check_parameters, learning_plan
 from hidegl.questions.suggestions import open_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.rows.local import BLAS_THREADS
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels

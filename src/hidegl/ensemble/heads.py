@@ -21,10 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.calibration import SMALLEST, mean_confidence, sharpened, temperature_for
-from hidegl.ensemble.diffusion import diffused
-from hidegl.ensemble.mixture import LinearHead, head_distributions, pooled
+from hidegl.ensemble.mixture import LinearHead, Mixture, head_distributions, pooled
 from hidegl.ensemble.refinement import STEPS
-from hidegl.ensemble.stages import Draft, Ensemble
+from hidegl.ensemble.stages import Ensemble
 from hidegl.rows.base import Rows, sample_indices
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import moved_towards, scales_towards
@@ -62,9 +61,9 @@ class CoTraining:
     teaches_graphs: bool = True
     """Whether the graphs learn from the classifier, too."""
 
-    def __call__(self, draft: Draft, ensemble: Ensemble) -> Draft:
+    def __call__(self, mixture: Mixture, ensemble: Ensemble) -> Mixture:
         weight = self.weight(ensemble)
-        return draft if weight == 0 else self.teach(draft, ensemble, weight)
+        return mixture if weight == 0 else self.teach(mixture, ensemble, weight)
 
     def weight(self, ensemble: Ensemble) -> float:
         """The classifier's weight, by cross-validation over the labels beside the graphs' leave-one-out."""
@@ -74,25 +73,26 @@ class CoTraining:
         by_head = cross_validated(ensemble.rows.take(labels.rows), labels.given, len(labels.classes), ensemble.rng)
         return head_weight(sharpened(evidence.P, ensemble.temperature), by_head, labels)
 
-    def teach(self, draft: Draft, ensemble: Ensemble, weight: float) -> Draft:
+    def teach(self, mixture: Mixture, ensemble: Ensemble, weight: float) -> Mixture:
         """In turns, the classifier learns from what both say together, and that diffuses on the graphs.
 
         The class shares stay those of the graphs.
         """
-        rows, labels = ensemble.rows, ensemble.labels
+        rows, structures = ensemble.rows, ensemble.structures
         assert rows is not None
-        together = draft.by_graphs
+        by_graphs = together = mixture.by_graphs(structures)
         shares = together.mean(axis=0)
         for _ in range(self.lessons):
-            head = self_trained(rows, together, labels, ensemble.rng)
+            head = self_trained(rows, together, ensemble.labels, ensemble.rng)
             by_head = head.distributions(rows)
-            if ensemble.diffusions and self.teaches_graphs:
-                both = moved_towards(pooled(draft.by_graphs, by_head, weight), shares, 1.0)
-                P, coefficients = diffused(both, ensemble.diffusions, labels, STEPS)
-                draft = draft.refined(P, coefficients, temperature_for(P, mean_confidence(both)))
-            head = head.favouring(scales_towards(pooled(draft.by_graphs, by_head, weight), shares, 1.0), weight)
-            together = pooled(draft.by_graphs, head.distributions(rows), weight)
-        return replace(draft, mixture=replace(draft.mixture, head=head, weight=weight))
+            if ensemble.graphs is not None and self.teaches_graphs:
+                both = moved_towards(pooled(by_graphs, by_head, weight), shares, 1.0)
+                vote = ensemble.graphs.diffused_from(both, STEPS)
+                mixture = mixture.refined(vote, temperature_for(vote.of(ensemble.sample), mean_confidence(both)))
+                by_graphs = mixture.by_graphs(structures)
+            head = head.favouring(scales_towards(pooled(by_graphs, by_head, weight), shares, 1.0), weight)
+            together = pooled(by_graphs, head.distributions(rows), weight)
+        return replace(mixture, head=head, weight=weight)
 
 
 def fit_head(

@@ -9,7 +9,7 @@ mixed with a linear classifier of weight w.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hidegl.basics.archives import State, prefixed, under
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.calibration import log_probabilities, sharpened, softmax
+from hidegl.ensemble.graphs import Vote
 from hidegl.rows.arrays import cast
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Labelling
@@ -76,9 +77,26 @@ class Mixture:
         head = None if self.head is None else (self.head.coef, self.head.intercept, self.weight)
         return self.scales, self.temperature, head
 
+    @property
+    def vote(self) -> Vote:
+        """The members' mean."""
+        return Vote(tuple(member.scoring for member in self.members))
+
+    def refined(self, vote: Vote, temperature: float) -> Mixture:
+        """With the coefficients of a vote; class shares are in them."""
+        members = tuple(
+            replace(member, A=A, scales=scales)
+            for member, (A, _, scales) in zip(self.members, vote.members, strict=True)
+        )
+        return replace(self, members=members, scales=np.ones_like(self.scales), temperature=temperature)
+
+    def by_graphs(self, structures: Sequence[Structure]) -> Matrix:
+        """The class probabilities of the rows of the fit, without the linear classifier."""
+        return sharpened(mean_of_members(self.members, structures) * self.scales, self.temperature)
+
     def of_fit(self, structures: Sequence[Structure], rows: Rows | None) -> Matrix:
         """The class probabilities of the rows of the fit; the linear classifier needs these rows, prepared."""
-        P = sharpened(mean_of_members(self.members, structures) * self.scales, self.temperature)
+        P = self.by_graphs(structures)
         if self.head is None:
             return P
         assert rows is not None, "a model with a linear classifier keeps its rows, or what it says of them"

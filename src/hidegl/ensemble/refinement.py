@@ -14,12 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.calibration import sharpened
-from hidegl.ensemble.diffusion import diffused
+from hidegl.ensemble.graphs import Graphs, Vote
+from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.shares import HALF_WAY
-from hidegl.ensemble.stages import Draft, Ensemble
-from hidegl.spreading.shares import moved_towards
+from hidegl.ensemble.stages import Ensemble
 
 STEPS = 2
 """How often each start is sharpened and diffused."""
@@ -42,10 +41,9 @@ UNREFINED = "moved once"
 
 @dataclass(frozen=True)
 class Refined:
-    """Probabilities of all rows, the coefficients of each member whose mean they are, and what became of shares."""
+    """A vote after refinement, and what became of the class shares."""
 
-    P: Matrix
-    coefficients: list[Matrix]
+    vote: Vote
     shares_are: str
 
 
@@ -56,49 +54,47 @@ class CheapestCut:
     steps: int = STEPS
     margin: float = MARGIN
 
-    def __call__(self, draft: Draft, ensemble: Ensemble) -> Draft:
-        if not ensemble.diffusions:
-            return replace(draft, mixture=replace(draft.mixture, shares_are=UNREFINED))
-        found = self.choose(draft.P, ensemble)
-        temperature = ensemble.calibration.temperature_after(found.P, draft.by_graphs, ensemble.evidence)
-        refined = draft.refined(found.P, found.coefficients, temperature)
-        return replace(refined, mixture=replace(refined.mixture, shares_are=found.shares_are))
+    def __call__(self, mixture: Mixture, ensemble: Ensemble) -> Mixture:
+        graphs, start = ensemble.graphs, mixture.vote
+        if graphs is None:
+            return replace(mixture, shares_are=UNREFINED)
+        found = self.choose(start, graphs, ensemble)
+        before = sharpened(start.of(ensemble.sample) * mixture.scales, mixture.temperature)
+        after = found.vote.of(ensemble.sample)
+        temperature = ensemble.calibration.temperature_after(after, before, ensemble.evidence)
+        return replace(mixture.refined(found.vote, temperature), shares_are=found.shares_are)
 
-    def choose(self, P: Matrix, ensemble: Ensemble) -> Refined:
+    def choose(self, start: Vote, graphs: Graphs, ensemble: Ensemble) -> Refined:
         shares = ensemble.shares
         if shares.known:
-            return self.refined(P, ensemble, KEPT)
+            return self.refined(start, graphs, ensemble, KEPT)
         usual = MOVED[shares.strength]
-        best = self.refined(P, ensemble, usual)
-        if P.shape[1] <= 2:
+        best = self.refined(start, graphs, ensemble, usual)
+        if len(shares.expected) <= 2:
             return best
-        cost = cut(best, ensemble) * (1 - self.margin - ensemble.evidence.share_wrong**2)
-        for start in (*MOVED.values(), KEPT):
-            if start != usual and (its_cost := cut(other := self.refined(P, ensemble, start), ensemble)) < cost:
-                best, cost = other, its_cost
+        cost = graphs.normalised_cut(best.vote) * (1 - self.margin - ensemble.evidence.share_wrong**2)
+        for way in (*MOVED.values(), KEPT):
+            if way != usual:
+                other = self.refined(start, graphs, ensemble, way)
+                if (its_cost := graphs.normalised_cut(other.vote)) < cost:
+                    best, cost = other, its_cost
         return best
 
-    def refined(self, P: Matrix, ensemble: Ensemble, start: str) -> Refined:
-        """One of the starts, diffused."""
+    def refined(self, start: Vote, graphs: Graphs, ensemble: Ensemble, way: str) -> Refined:
+        """The start with class shares treated in one of the ways, diffused."""
         expected = ensemble.shares.expected
-        starts: dict[str, Callable[[], Matrix]] = {
-            name: partial(moved_towards, P, expected, strength) for strength, name in MOVED.items()
+        ways: dict[str, Callable[[], Vote]] = {
+            name: partial(start.moved, ensemble.sample, expected, strength) for strength, name in MOVED.items()
         }
-        starts[KEPT] = partial(shares_kept, P, ensemble)
-        return Refined(*diffused(starts[start](), ensemble.diffusions, ensemble.labels, self.steps), start)
+        ways[KEPT] = partial(shares_kept, start, graphs, ensemble)
+        return Refined(graphs.diffused(ways[way](), self.steps), way)
 
 
-def cut(candidate: Refined, ensemble: Ensemble) -> float:
-    """The cost of the candidate's classes on all graphs."""
-    codes = candidate.P.argmax(axis=1)
-    return sum(diffusion.normalised_cut(codes, candidate.P.shape[1]) for diffusion in ensemble.diffusions)
-
-
-def shares_kept(P: Matrix, ensemble: Ensemble) -> Matrix:
-    """P after steps that each end with the expected shares."""
-    expected = ensemble.shares.expected
-    P = moved_towards(P, expected, 1.0)
+def shares_kept(start: Vote, graphs: Graphs, ensemble: Ensemble) -> Vote:
+    """The vote after steps that each end with the expected shares."""
+    expected, sample = ensemble.shares.expected, ensemble.sample
+    vote = start.moved(sample, expected, 1.0)
     for _ in range(KEEPING_STEPS):
-        P, _ = diffused(P, ensemble.diffusions, ensemble.labels, 1)
-        P = moved_towards(sharpened(P, KEEPING_SHARPENING), expected, 1.0)
-    return P
+        diffused = graphs.diffused(vote)
+        vote = replace(diffused, temperature=KEEPING_SHARPENING).moved(sample, expected, 1.0)
+    return vote

@@ -1,22 +1,28 @@
-"""What the stages of an ensemble hand to one another, and the stages that are used unless others are passed in."""
+"""What the stages of an ensemble know, and what they are: functions from a mixture to a better one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.calibration import Calibration, sharpened
-from hidegl.ensemble.diffusion import Diffusion
+from hidegl.basics.linalg import Vector
+from hidegl.ensemble.calibration import Calibration
 from hidegl.ensemble.evidence import Evidence
+from hidegl.ensemble.graphs import Graphs
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.shares import ExpectedShares
-from hidegl.rows.base import Rows
+from hidegl.rows.assignments import JointAssignments
+from hidegl.rows.base import Rows, sample_indices
+from hidegl.rows.local import LocalRows
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
+from hidegl.structure.structure import Structure
+
+SAMPLE_ROWS = 20_000
+"""Class shares and mean confidences are taken from a random sample of this number of rows."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Ensemble:
     shares: ExpectedShares
     evidence: Evidence
     calibration: Calibration
+    sample: JointAssignments
     seed: int
 
     @cached_property
@@ -41,12 +48,17 @@ class Ensemble:
         """Of the members' mean before it is refined."""
         return self.calibration.temperature(self.evidence)
 
+    @property
+    def structures(self) -> list[Structure]:
+        return [spreader.structure for spreader in self.spreaders]
+
     @cached_property
-    def diffusions(self) -> list[Diffusion]:
-        """The members' graphs over the rows; none where there are too many rows for their assignments to be kept."""
-        if not all(spreader.structure.is_kept for spreader in self.spreaders):
-            return []
-        return [Diffusion(spreader.structure.Z.collect(), spreader.lgc_rule) for spreader in self.spreaders]
+    def graphs(self) -> Graphs | None:
+        """The members' graphs over the rows; None where there are too many rows for their assignments to be kept."""
+        if not all(structure.is_kept for structure in self.structures):
+            return None
+        joint = LocalRows(JointAssignments(tuple(structure.Z.collect() for structure in self.structures)))
+        return Graphs(joint, [spreader.lgc_rule for spreader in self.spreaders], self.labels)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -54,28 +66,13 @@ class Ensemble:
         return np.random.default_rng(self.seed)
 
 
-@dataclass(frozen=True)
-class Draft:
-    """An unfinished ensemble: how the members are mixed up to now, and their mean probabilities of the rows (n, c)."""
-
-    mixture: Mixture
-    P: Matrix
-
-    @property
-    def by_graphs(self) -> Matrix:
-        """The mean, scaled to the class shares and calibrated."""
-        return sharpened(self.P * self.mixture.scales, self.mixture.temperature)
-
-    def refined(self, P: Matrix, coefficients: Sequence[Matrix], temperature: float) -> Draft:
-        """With new coefficients of the members, whose mean is P; class shares are in them."""
-        ones = np.ones(P.shape[1])
-        members = tuple(
-            replace(member, A=A, scales=ones) for member, A in zip(self.mixture.members, coefficients, strict=True)
-        )
-        return Draft(replace(self.mixture, members=members, scales=ones, temperature=temperature), P)
+def sampled_rows(structures: Sequence[Structure], seed: int) -> JointAssignments:
+    """The assignments of a random sample of the rows to the points of all structures."""
+    rows = sample_indices(structures[0].Z.n_rows, SAMPLE_ROWS, np.random.default_rng(seed))
+    return JointAssignments(tuple(structure.Z.take(rows) for structure in structures))
 
 
-Stage = Callable[[Draft, Ensemble], Draft]
+Stage = Callable[[Mixture, Ensemble], Mixture]
 
 Judge = Callable[[Sequence[Spreader], Labels, Vector | None], tuple[list[Labelling], Evidence]]
 """The members' labellings, and the evidence of the labels about them."""

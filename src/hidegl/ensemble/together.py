@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.calibration import Calibration
 from hidegl.ensemble.evidence import Evidence, leave_one_out
 from hidegl.ensemble.heads import CoTraining
-from hidegl.ensemble.mixture import Mixture, mean_of_members
+from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.refinement import CheapestCut
 from hidegl.ensemble.shares import ExpectedShares
-from hidegl.ensemble.stages import Draft, Ensemble, Judge, Stage
+from hidegl.ensemble.stages import Ensemble, Judge, Stage, sampled_rows
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
@@ -56,20 +56,17 @@ def label_together(
     if not labels.any:
         return Mixture(labels)
     members, evidence = recipe.evidence(spreaders, labels, shares.in_members)
-    P = mean_of_members(members, [spreader.structure for spreader in spreaders])
-    P[labels.rows] = labels.one_hot
-    scales = scales_towards(P, shares.expected, shares.strength)
+    sample = sampled_rows([spreader.structure for spreader in spreaders], seed)
+    mixture = Mixture(labels, tuple(members), expected_shares=shares.expected, P_loo=evidence.P)
+    scales = scales_towards(mixture.vote.of(sample), shares.expected, shares.strength)
     ensemble = Ensemble(
-        spreaders, rows, are_directions, labels, shares, evidence.scaled(scales), recipe.calibration, seed
+        spreaders, rows, are_directions, labels, shares, evidence.scaled(scales), recipe.calibration, sample, seed
     )
     warn_of_labels(ensemble.evidence)
-    mixture = Mixture(
-        labels, tuple(members), scales, ensemble.temperature, expected_shares=shares.expected, P_loo=evidence.P
-    )
-    draft = Draft(mixture, P)
+    mixture = replace(mixture, scales=scales, temperature=ensemble.temperature)
     for stage in (recipe.refinement, recipe.heads):
-        draft = stage(draft, ensemble)
-    return draft.mixture
+        mixture = stage(mixture, ensemble)
+    return mixture
 
 
 def warn_of_labels(evidence: Evidence) -> None:

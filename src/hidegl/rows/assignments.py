@@ -115,6 +115,29 @@ class Assignments:
         return cls(columns, weights, blocks[0].n_points)
 
 
+@dataclass(frozen=True)
+class JointAssignments:
+    """A block of rows assigned to the points of several structures."""
+
+    parts: tuple[Assignments, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.parts[0].columns), len(self.parts)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self.parts)
+
+    def __getitem__(self, rows: Any) -> Self:
+        return type(self)(tuple(part[rows] for part in self.parts))
+
+    @classmethod
+    def concatenate(cls, blocks: Sequence[Self]) -> Self:
+        members = zip(*(block.parts for block in blocks), strict=True)
+        return cls(tuple(Assignments.concatenate(parts) for parts in members))
+
+
 @dataclass
 class Gram:
     """Zᵀ diag(w) Z as a sum over blocks. A block waits as its few entries, so that one k×k matrix serves them all."""

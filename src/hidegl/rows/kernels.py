@@ -158,6 +158,30 @@ def product(columns, weights, A):
 
 
 @compiled
+def label_distributions(columns, weights, A, scales):
+    """The rows of ZA with scaled columns as probabilities; negative scores count as 0, or as far above the lowest."""
+    (b, s), c = columns.shape, A.shape[1]
+    P = np.zeros((b, c))
+    for i in range(b):
+        for t in range(s):
+            j, weight = columns[i, t], weights[i, t]
+            for m in range(c):
+                P[i, m] += weight * A[j, m]
+        highest, lowest = -np.inf, np.inf
+        for m in range(c):
+            P[i, m] *= scales[m]
+            highest, lowest = max(highest, P[i, m]), min(lowest, P[i, m])
+        shift = 0.0 if highest > 0 else lowest
+        total = 0.0
+        for m in range(c):
+            P[i, m] = max(P[i, m] - shift, 0.0)
+            total += P[i, m]
+        for m in range(c):
+            P[i, m] = P[i, m] / total if total > 0 else 1.0 / c
+    return P
+
+
+@compiled
 def kmeans_plus_plus(X, draws):
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
 

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache, partial, reduce
-from threading import Lock
+from collections.abc import Callable, Generator
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
+from hidegl.basics.threads import in_order
 from hidegl.rows.base import Block, Rows, Sums, concatenate
 
 T = TypeVar("T")
@@ -72,6 +68,10 @@ class LocalRows(Rows):
             return self._mapped(self._source[indices[start : start + self._block_rows]])
 
         return concatenate(in_order(part, range(0, len(indices), self._block_rows)), len(indices))
+
+    def collect(self) -> Block:
+        """What is kept is not copied: it must not be changed."""
+        return self._source if self.is_kept else super().collect()
 
     def blocks(self) -> Generator[Block]:
         for block in in_order(self._block, range(0, self.n_rows, self._block_rows)):
@@ -137,56 +137,3 @@ def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:
 
 def add_up(totals: Sums, sums: Sums) -> Sums:
     return tuple(map(operator.iadd, totals, sums))
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
-class BlasThreads:
-    """How many threads BLAS may use: a number for the whole process, which fits in several threads have to share."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._users = 0
-        self._allowed = 1
-        self._limit: Any = None
-
-    @contextmanager
-    def one_each(self) -> Iterator[int]:
-        """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
-
-        So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed. A fit enters it once: BLAS threads wait
-        for one another by spinning, and on a busy machine a small product then takes a hundred times as long.
-        """
-        with self._lock:
-            if self._users == 0:
-                self._allowed = max((library["num_threads"] for library in _blas().info()), default=1)
-                self._limit = _blas().limit(limits=1)
-            self._users += 1
-        try:
-            yield self._allowed
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0:
-                    self._limit.restore_original_limits()
-
-
-BLAS_THREADS = BlasThreads()
-
-
-def in_order(function: Callable[[int], T], starts: range) -> Generator[T]:
-    """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
-    if len(starts) == 1:  # too little for threads of ours; BLAS may use its own
-        yield function(starts[0])
-        return
-    waiting: deque[Future[T]] = deque()
-    with BLAS_THREADS.one_each() as threads, ThreadPoolExecutor(threads, "hidegl") as pool:
-        for start in starts:
-            waiting.append(pool.submit(function, start))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

@@ -82,6 +82,13 @@ def product(columns: NDArray[np.int32], weights: NDArray[Any], A: NDArray[np.flo
     return kernels.product(columns, weights, np.ascontiguousarray(A))
 
 
+def label_distributions(
+    columns: NDArray[np.int32], weights: NDArray[Any], A: NDArray[np.float64], scales: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """ZA with scaled columns as probabilities, row by row (b, c)."""
+    return kernels.label_distributions(columns, weights, np.ascontiguousarray(A), np.ascontiguousarray(scales))
+
+
 def gram_total(columns: NDArray[np.int32], k: int) -> NDArray[np.float64]:
     return np.zeros((k, k))
 

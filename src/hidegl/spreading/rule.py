@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.rows.arrays import namespace, on_host
+from hidegl.rows.arrays import namespace, on_host, operations
 from hidegl.rows.assignments import Assignments
 from hidegl.spreading.shares import distributions
 
@@ -53,8 +53,14 @@ def scores(Z: Assignments, A: Matrix, delta: Vector) -> Matrix:
 
 
 def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> Matrix:
-    """The class probabilities of a block of rows: F with its columns scaled to the class shares."""
-    return distributions(scores(Z, A, delta), scales)
+    """The class probabilities of a block of rows: F with its columns scaled to the class shares.
+
+    A row is divided by its sum, so that D does not matter, and compiled loops need no scores.
+    """
+    fused = getattr(operations(Z.columns), "label_distributions", None)
+    if fused is None:
+        return distributions(scores(Z, A, delta), scales)
+    return fused(Z.columns, Z.weights, A, scales)
 
 
 def best_classes(P: Matrix) -> NDArray[np.intp]:

@@ -1,0 +1,69 @@
+"""Threads: blocks of rows side by side, each with one BLAS thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+class BlasThreads:
+    """How many threads BLAS may use: a number for the whole process, which fits in several threads have to share."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._allowed = 1
+        self._limit: Any = None
+
+    @contextmanager
+    def one_each(self) -> Iterator[int]:
+        """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
+
+        So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed. A fit enters it once: BLAS threads wait
+        for one another by spinning, and on a busy machine a small product then takes a hundred times as long.
+        """
+        with self._lock:
+            if self._users == 0:
+                self._allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+                self._limit = _blas().limit(limits=1)
+            self._users += 1
+        try:
+            yield self._allowed
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.restore_original_limits()
+
+
+BLAS_THREADS = BlasThreads()
+
+
+def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
+    """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
+    if len(starts) == 1:  # too little for threads of ours; BLAS may use its own
+        yield function(starts[0])
+        return
+    waiting: deque[Future[T]] = deque()
+    with BLAS_THREADS.one_each() as threads, ThreadPoolExecutor(threads, "hidegl") as pool:
+        for start in starts:
+            waiting.append(pool.submit(function, start))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
