@@ -163,7 +163,7 @@ def test_quick_run_of_everything_and_pages_that_are_the_same_again(tmp_path, mon
         raise AssertionError("nothing is left to fit")
 
     monkeypatch.setattr(commands, "run", refuse)
-    monkeypatch.setattr(commands, "save_figure1", refuse)
+    monkeypatch.setattr("hidegl.paper.moons.save_figure1", refuse)
     assert run() == pages
     assert run("--render-only") == pages
 

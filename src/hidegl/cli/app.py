@@ -1,17 +1,16 @@
-"""The commands. Each reads, learns, writes and reports, with the other modules of this folder."""
+"""The commands. Each reads, learns, writes and reports, with the other modules of this folder.
+
+These are imported when a command runs: numerical libraries take a second, and help should not.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from hidegl import __version__, load
-from hidegl.cli.classes import class_rows, show_classes
-from hidegl.cli.columns import choose_columns
-from hidegl.cli.labels import LabelColumn
+from hidegl._version import __version__
 from hidegl.cli.options import (
     ColumnNames,
     Data,
@@ -26,20 +25,12 @@ from hidegl.cli.options import (
     Seed,
     Without,
 )
-from hidegl.cli.outputs import (
-    named_rows,
-    output_path,
-    write_columns,
-    write_labelled,
-    write_report_of,
-    write_to_fill_in,
-)
 from hidegl.cli.screen import Screen
-from hidegl.cli.work import Model, Task, fitted, warnings_as_notes
-from hidegl.ensemble.members import EFFORTS
 from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
-from hidegl.files.opening import open_table
 from hidegl.paper.commands import paper
+
+if TYPE_CHECKING:
+    from hidegl.cli.work import Model
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -96,25 +87,27 @@ def label(
     [dim]hidegl label digits.csv --labels digit -o labelled.csv --report report.html[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
+    from hidegl.cli import classes, outputs, work
+
     screen = Screen(as_json=json, quiet=quiet)
     check_effort(effort)
-    out = output_path(data, output, "labelled", force=force)
+    out = outputs.output_path(data, output, "labelled", force=force)
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
-    task = Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
     task.require_labels("learn")
-    learned, seconds = fitted(task, screen, effort=effort, seed=seed)
-    tally = write_labelled(out, task, learned.stream_labels())
+    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
+    tally = outputs.write_labelled(out, task, learned.stream_labels())
     wrote = {"output": out}
     if model is not None:
         with writing(model):
             learned.save(model)
         wrote["model"] = model
     if report is not None:
-        write_report_of(report, learned, task, tally, seconds)
+        outputs.write_report_of(report, learned, task, tally, seconds)
         wrote["report"] = report
-    show_classes(screen, tally)
+    classes.show_classes(screen, tally)
     screen.note(
         "labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s, mean confidence {tally.mean_confidence:.2f}"
     )
@@ -126,7 +119,7 @@ def label(
             "labels": int(tally.given.sum()),
             "seconds": round(seconds, 3),
             "mean_confidence": round(tally.mean_confidence, 4),
-            "classes": class_rows(tally),
+            "classes": classes.class_rows(tally),
             **wrote,
         }
     )
@@ -152,18 +145,20 @@ def suggest(
 
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
+    from hidegl.cli import outputs, work
+
     screen = Screen(as_json=json, quiet=quiet)
-    out = output_path(data, output, "to_label", force=force, to_edit=True)
-    task = Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+    out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
+    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UseError(f"-n {n}: only {free:,} rows have no label")
-    learned, seconds = fitted(task, screen, effort=None, seed=seed)
+    learned, seconds = work.fitted(task, screen, effort=None, seed=seed)
     rows = learned.suggest(n)
-    described = named_rows(task, rows)
-    write_to_fill_in(out, task, rows)
+    described = outputs.named_rows(task, rows)
+    outputs.write_to_fill_in(out, task, rows)
     listed = [{"rank": rank + 1, **{key: described[key][rank] for key in described}} for rank in range(n)]
     screen.table("Label these rows, the most helpful first", {"rank": "", **{key: key for key in described}}, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
@@ -189,16 +184,18 @@ def audit(
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
+    from hidegl.cli import outputs, work
+
     screen = Screen(as_json=json, quiet=quiet)
     check_effort(effort)
     if output is not None:
-        output = output_path(data, output, "audit", force=force)
-    task = Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+        output = outputs.output_path(data, output, "audit", force=force)
+    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
     task.require_labels("judge")
-    learned, seconds = fitted(task, screen, effort=effort, seed=seed)
+    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
-    described = named_rows(task, np.array([judgement.row for judgement in judged], dtype=np.intp))
+    described = outputs.named_rows(task, [judgement.row for judgement in judged])
     listed = [
         {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
     ]
@@ -210,7 +207,7 @@ def audit(
             screen.note("", f"and {len(suspects) - shown:,} more: -o FILE writes them all")
     screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful")
     if output is not None:
-        write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
+        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
         screen.note("output", f"{output}: all {len(judged):,} labels with their suspicion")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 
@@ -229,8 +226,12 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
+    from hidegl.cli import classes, labels, outputs, work
+    from hidegl.cli import columns as chosen_columns
+    from hidegl.files.opening import open_table
+
     screen = Screen(as_json=json, quiet=quiet)
-    out = output_path(data, output, "predicted", force=force)
+    out = outputs.output_path(data, output, "predicted", force=force)
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
@@ -240,14 +241,14 @@ def predict(
     missing = [name for name in wanted or () if name not in table.names]
     if missing:
         raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
-    chosen = choose_columns(table, wanted=wanted, without=[], id_column=None, label_column=None)
-    task = Task(data, table, chosen, LabelColumn(None, ""), None)
+    chosen = chosen_columns.choose_columns(table, wanted=wanted, without=[], id_column=None, label_column=None)
+    task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
-    with warnings_as_notes(screen):
-        tally = write_labelled(out, task, learned.stream_labels(task.X), with_given=False)
-    show_classes(screen, tally)
+    with work.warnings_as_notes(screen):
+        tally = outputs.write_labelled(out, task, learned.stream_labels(task.X), with_given=False)
+    classes.show_classes(screen, tally)
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
-    screen.result({"rows": table.n_rows, "classes": class_rows(tally), "output": out})
+    screen.result({"rows": table.n_rows, "classes": classes.class_rows(tally), "output": out})
 
 
 @app.command()
@@ -299,11 +300,15 @@ app.command(help="Reproduce the paper's tables and figures: fit what is missing,
 
 
 def check_effort(effort: str) -> None:
+    from hidegl.ensemble.members import EFFORTS
+
     if effort not in EFFORTS:
         raise UseError(f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}")
 
 
 def read_model(path: Path) -> Model:
+    from hidegl.loading import load
+
     if not path.exists():
         raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
     if path.is_dir():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
         )
 
 
-def named_rows(task: Task, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+def named_rows(task: Task, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[Any]]:
     """The columns that identify rows for a person: row number, id and text."""
     described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
     names = task.telling

@@ -8,7 +8,6 @@ import sys
 import traceback
 from typing import Any
 
-import pyarrow as pa
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -58,12 +57,12 @@ def run(arguments: list[str]) -> int:
         message, code = str(error), 2
     except WorkError as error:
         message, code = str(error), 1
-    except pa.ArrowException as error:  # deep inside a file whose beginning was right
-        message, code = f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}", 1
     except MemoryError as error:
         message, code = str(error) or "there is not enough memory", 1
     except Exception as error:
         message, code = f"{error or type(error).__name__} (more with {DEBUG}=1)", 1
+        if type(error).__module__.startswith("pyarrow"):  # deep inside a file whose beginning was right
+            message = f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}"
         if DEBUG in os.environ:
             traceback.print_exc()
     finally:

@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -74,8 +73,4 @@ def in_short(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

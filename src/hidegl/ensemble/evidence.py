@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.linalg import Cholesky, Matrix, Vector
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
 
@@ -58,11 +58,18 @@ class Evidence:
 def leave_one_out(
     spreaders: Sequence[Spreader], labels: Labels, shares: Vector | None
 ) -> tuple[list[Labelling], Evidence]:
-    """What the labels make of each structure, and the evidence, from the structure with the fewest points.
+    """What the labels make of each structure, and the evidence: the mean over the members with dense systems.
 
-    Leave-one-out takes a solve for each label, which costs little there.
+    Leave-one-out takes a solve for each label. With many points that is left out, except by the smallest member.
     """
-    judge = min(spreaders, key=lambda spreader: spreader.structure.n_points)
-    judged, P_loo = judge.label_and_leave_one_out(labels, shares)
-    labellings = [judged if spreader is judge else spreader.label(labels, shares) for spreader in spreaders]
+    smallest = min(spreaders, key=lambda spreader: spreader.structure.n_points)
+    judges = [s for s in spreaders if s is smallest or isinstance(s.lgc_rule.system, Cholesky)]
+    labellings, P_loo = [], np.zeros((len(labels.rows), len(labels.classes)))
+    for spreader in spreaders:
+        if spreader in judges:
+            labelling, own = spreader.label_and_leave_one_out(labels, shares)
+            P_loo += own / len(judges)
+        else:
+            labelling = spreader.label(labels, shares)
+        labellings.append(labelling)
     return labellings, Evidence(P_loo, labels)

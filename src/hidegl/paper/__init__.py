@@ -6,7 +6,3 @@ trials.py     the fits, as tasks               store.py      every trial as a li
 results.py    trials to cells of tables        pages.py, figures.py   cells to pages, without fitting
 commands.py   `hidegl paper …`, or `python -m hidegl.paper …`
 """
-
-from hidegl.paper.quoted import quoted_cells
-
-__all__ = ["quoted_cells"]

@@ -9,17 +9,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from enum import StrEnum
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from threadpoolctl import threadpool_limits
-
-from hidegl.paper.moons import save_figure1
-from hidegl.paper.pages import Pages
-from hidegl.paper.quoted import TABLES
-from hidegl.paper.sensitivity import sensitivity_tasks
-from hidegl.paper.store import Store, Trial
-from hidegl.paper.timing import timing_tasks
-from hidegl.paper.trials import Task, missing_tasks
+if TYPE_CHECKING:
+    from hidegl.paper.store import Store, Trial
+    from hidegl.paper.trials import Task
 
 try:
     import typer
@@ -56,6 +50,11 @@ def paper(
     only: Annotated[str | None, typer.Option(help="Only fits with this in their name: a data set or a method.")] = None,
 ) -> None:
     """Run the missing fits, store every trial, and make the pages. After an interruption, run it again: it resumes."""
+    from threadpoolctl import threadpool_limits
+
+    from hidegl.paper.pages import Pages
+    from hidegl.paper.store import Store
+
     folder = folder or (QUICK_FOLDER if quick else FOLDER)
     store = Store(folder / "trials")
     wanted = [one for one in What if one is not What.all] if what is What.all else [what]
@@ -71,6 +70,8 @@ def paper(
 
 def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | None = None) -> None:
     """Run tasks until a table or figure is complete."""
+    from hidegl.paper.moons import save_figure1
+
     if what == What.fig1:
         path = store.folder / "figure1.npz"
         if not path.exists():
@@ -86,6 +87,11 @@ def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | 
 
 def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[Task]:
     """The tasks of a table or figure that are not done. Timings run last."""
+    from hidegl.paper.quoted import TABLES
+    from hidegl.paper.sensitivity import sensitivity_tasks
+    from hidegl.paper.timing import timing_tasks
+    from hidegl.paper.trials import missing_tasks
+
     if what == What.fig2:
         tasks = sensitivity_tasks(store, quick=quick)
     else:
@@ -97,6 +103,8 @@ def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[T
 
 def run(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Trial]]]:
     """Each task with its trials when it is done, from this process or from several."""
+    from threadpoolctl import threadpool_limits
+
     if jobs == 1:
         for task in tasks:
             yield task, task()

@@ -19,7 +19,7 @@ from hidegl.rows import search
 from hidegl.rows.arrays import namespace, on_host, operations
 from hidegl.rows.base import Rows
 
-DENSE_POINTS, FEW_NEAREST = 1500, 32
+DENSE_POINTS, FEW_NEAREST = 3000, 32
 """Matrices of points × points are sparse for more points than this, if each row belongs to few of them."""
 
 SUMMED_AT_ONCE = 16
