@@ -170,7 +170,7 @@ def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     with pytest.raises(ValueError, match="X must hold numbers, got the type <U1"):
         read_rows(tmp_path / "X.npy")
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match="columns is for Parquet files"):
+    with pytest.raises(ValueError, match="columns is for tables"):
         read_rows(tmp_path / "X.npy", columns=["a"])
 
 

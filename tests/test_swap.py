@@ -15,7 +15,7 @@ from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.ensemble import heads
 from hidegl.ensemble.refinement import UNREFINED
-from hidegl.rows import local
+from hidegl.rows import arrays, local
 
 MODELS = [HiDeGL(60, random_state=0), AutoHiDeGL("quick", random_state=0)]
 models = pytest.mark.parametrize("model", MODELS, ids=["HiDeGL", "AutoHiDeGL"])
@@ -131,10 +131,19 @@ def test_an_ensemble_shows_progress_inside_its_models(moons, capsys, monkeypatch
     assert shown.count("\n") == 1
 
 
-def test_tensors_need_nothing_that_a_plain_install_lacks():
-    """The words that torch shares with numpy come from array-api-compat, wherever torch is."""
+def test_tensors_need_nothing_that_a_plain_install_lacks(monkeypatch):
+    """The words that torch shares with numpy come from array-api-compat, or from scikit-learn's copy of it."""
     core = [line.split(";")[0] for line in requires("hidegl") if "extra ==" not in line]
     assert any(line.startswith("array-api-compat") for line in core)
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
+    pytest.importorskip("sklearn.externals.array_api_compat", reason="scikit-learn before 1.8 has no copy")
+    monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    monkeypatch.setitem(sys.modules, "array_api_compat.torch", None)
+    arrays.array_api.cache_clear()
+    X, truth = make_three_moons(300, random_state=0)
+    model = HiDeGL(30, random_state=0).fit(torch.from_numpy(X), hide_labels(truth, np.arange(0, 300, 10)))
+    assert np.mean(model.transduction_ == truth) > 0.95
+    arrays.array_api.cache_clear()
 
 
 # Rows that are too many to be refined

@@ -6,7 +6,9 @@ that all of them share (the array API standard). A library that is absent costs 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,8 @@ from typing import Any
 import numpy as np
 
 OPERATIONS = {"torch": "hidegl.rows.on_torch"}
-NAMESPACES = {"torch": "array_api_compat.torch"}
+NAMESPACES = {"torch": ("array_api_compat.torch", "sklearn.externals.array_api_compat.torch")}
+"""The array API standard for each library; scikit-learn's copy of it serves where there is no other."""
 
 
 def library(array: Any) -> str:
@@ -26,7 +29,15 @@ def operations(array: Any) -> ModuleType:
 
 
 def namespace(array: Any) -> Any:
-    return import_module(NAMESPACES.get(library(array), "numpy"))
+    return array_api(library(array))
+
+
+@cache
+def array_api(name: str) -> Any:
+    for place in NAMESPACES.get(name, ("numpy",)):
+        with suppress(ImportError):
+            return import_module(place)
+    raise ImportError(f"arrays of {name} need array-api-compat: pip install array-api-compat")
 
 
 def cast(array: Any, dtype: Any) -> Any:

@@ -76,7 +76,7 @@ class Assignments:
         here, few = isinstance(self.columns, np.ndarray), self.columns.shape[1] <= FEW_NEAREST
         if here and few and self.n_points > DENSE_POINTS:
             return SparseGram.of(self, row_weights)
-        return Gram(self.n_points, [(self.columns, self.weights, row_weights)])
+        return Gram(self.n_points, [(self.columns, self.weights, row_weights)], is_sparse=few)
 
     def product(self, A: Any) -> Any:
         """Z A (b, c), or (b,) for a vector."""
@@ -145,6 +145,8 @@ class Gram:
     n_points: int
     waiting: list[tuple[Any, ...]]
     total: Any = None
+    is_sparse: bool = False
+    """Whether most entries are 0; then, with many points, the others alone come to the host."""
 
     def __iadd__(self, other: Self) -> Self:
         self.waiting += other.waiting
@@ -161,8 +163,11 @@ class Gram:
             operations(columns).add_gram(self.total, columns, weights, row_weights)
         return self.total
 
-    def on_host(self) -> NDArray[np.float64]:
-        return on_host(self.matrix())
+    def on_host(self) -> Any:
+        total = self.matrix()
+        if self.is_sparse and self.n_points > DENSE_POINTS:
+            return operations(total).sparse_on_host(total)
+        return on_host(total)
 
 
 @dataclass

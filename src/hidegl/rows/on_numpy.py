@@ -93,6 +93,10 @@ def gram_total(columns: NDArray[np.int32], k: int) -> NDArray[np.float64]:
     return np.zeros((k, k))
 
 
+def sparse_on_host(matrix: NDArray[Any]) -> sp.csr_array:
+    return sp.csr_array(matrix)
+
+
 def add_gram(total: NDArray[np.float64], columns: NDArray[np.int32], weights: NDArray[Any], row_weights: Any) -> None:
     """total += Zᵀ diag(row_weights) Z (k, k), with ones for None."""
     kernels.add_gram(total, columns, weights, np.ones(len(columns)) if row_weights is None else row_weights)

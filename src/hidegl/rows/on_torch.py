@@ -9,6 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+import scipy.sparse as sp
 import torch
 
 from hidegl.rows import on_numpy
@@ -130,6 +131,13 @@ def product(columns: torch.Tensor, weights: torch.Tensor, A: torch.Tensor) -> to
 
 def gram_total(columns: torch.Tensor, k: int) -> torch.Tensor:
     return torch.zeros((k, k), dtype=torch.float64, device=columns.device)
+
+
+def sparse_on_host(matrix: torch.Tensor) -> sp.csr_array:
+    """The entries of a large matrix that are not 0."""
+    entries = matrix.to_sparse_csr()
+    parts = (entries.values(), entries.col_indices(), entries.crow_indices())
+    return sp.csr_array(tuple(part.numpy(force=True) for part in parts), shape=tuple(matrix.shape))
 
 
 def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, row_weights: Any) -> None:

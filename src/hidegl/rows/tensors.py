@@ -102,8 +102,8 @@ class TensorRows(Rows):
 
     @property
     def names(self) -> list[str] | None:
-        """The names of the columns, where a file has them."""
-        return getattr(self._source, "names", None)
+        """The names of the columns, where a file has them; what a tensor calls its names is something else."""
+        return None if library(self._source) == "torch" else getattr(self._source, "names", None)
 
     def _with(self, source: Any = None, *, maps: tuple[partial[Block], ...]) -> TensorRows:
         source = self._source if source is None else source
