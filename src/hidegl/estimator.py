@@ -23,6 +23,7 @@ from hidegl.model import Model
 from hidegl.parameters import check_parameters, learning_plan
 from hidegl.questions.suggestions import open_mass
 from hidegl.rows.arrays import on_host
+from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Labelling, Spreader
@@ -224,7 +225,7 @@ class HiDeGL(Model):
             (seed,), preparation = found
         self._preparation = preparation
         plan = learning_plan(self, rows.n_rows, preparation)
-        check_memory(plan.n_points, MATRICES[self.rule])
+        check_memory(plan.n_points, MATRICES[self.rule], None if self._spreading.is_dense else DENSE_POINTS)
         progress.passing("preparing", rows.n_rows)
         rows = rows.map(prepare, preparation)
         if plan.reads_all(rows.n_rows):

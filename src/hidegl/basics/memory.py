@@ -36,9 +36,13 @@ def points_that_fit(matrices: int) -> int:
     return int((available_memory() / (matrices * 8)) ** 0.5)
 
 
-def check_memory(k: int, matrices: int) -> None:
-    """An error if this number of k×k matrices does not fit. Arrays of n rows are kept only if there is room."""
-    needed, available = matrices * 8 * k * k, available_memory()
+def check_memory(k: int, matrices: int, most_dense: int | None = None) -> None:
+    """An error if this number of k×k matrices does not fit. Above `most_dense` points they are sparse, and small.
+
+    Arrays of n rows are kept only if there is room.
+    """
+    dense = k if most_dense is None else min(k, most_dense)
+    needed, available = matrices * 8 * dense * dense, available_memory()
     if needed > available:
         raise MemoryError(
             f"n_points={k} needs about {readable(needed)} of memory beside the rows, and {readable(available)} are "

@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from hidegl.basics.memory import points_that_fit
 from hidegl.basics.warnings import warn_user
+from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.spreading.rules import MATRICES
 from hidegl.structure.stages import LearningPlan
 
@@ -49,6 +50,8 @@ def seed_from(random_state: object) -> int:
 def within_memory(k: int) -> int:
     """k, or as many points as there is memory for, with a warning."""
     room = max(points_that_fit(MATRICES["lgc"]), 1)
+    if room >= DENSE_POINTS:  # beyond, matrices are sparse, and small
+        return k
     if room < k:
         warn_user(f"a model gets {room:,} points instead of {k:,}: memory has no room for more")
     return min(k, room)

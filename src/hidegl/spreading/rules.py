@@ -35,6 +35,11 @@ class Spreading:
     solver: str = "direct"
     lambda2: float = 0.01
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether its k×k matrices are dense for any number of points."""
+        return self.rule == "agr" or self.graph == "approx"
+
     def graph_over(self, structure: Structure) -> ImplicitGraph:
         return ImplicitGraph.over(
             structure.Z, structure.tree, kind=self.graph, alpha=self.alpha, eta=self.eta, sums=structure.point_sums()
