@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -135,7 +136,9 @@ class Progress:
         return f"  about {iterations * seconds:.0f} s left"
 
     def _draw(self, line: str) -> None:
-        sys.stderr.write(f"\r{line}\033[K")
+        """One line of the terminal: what is too long for it would be left behind."""
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r{line[:width]}\033[K")
         sys.stderr.flush()
 
 
