@@ -8,6 +8,7 @@ from hypothesis import given
 from scipy.sparse.csgraph import connected_components
 
 from hidegl import HiDeGL
+from hidegl.basics import linalg
 from hidegl.basics.linalg import Cholesky, SparseSystem
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows import assignments, kernels, on_numpy, search
@@ -75,6 +76,7 @@ def test_sparse_systems_give_what_dense_ones_give(p):
     dense = LGCRule.on(implicit(p), p.lambda2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assignments, "DENSE_POINTS", 0)
+        patch.setattr(linalg, "TOLERANCE", 1e-11)  # the algebra, not the tolerance, is compared
         sparse = LGCRule.on(implicit(p), p.lambda2)
         assert isinstance(sparse.system, SparseSystem)
         assert isinstance(dense.system, Cholesky)
