@@ -26,9 +26,6 @@ Model = HiDeGL | AutoHiDeGL
 MANY_ROWS, MANY_NUMBERS = 1_000_000, 50_000_000
 """Up to this number of rows, and of rows times classes, models are averaged. Beyond, one model reads rows in blocks."""
 
-LONG_TEXT = 12
-"""The mean number of characters from which a column of text says what a row is about."""
-
 
 @dataclass
 class Task:
