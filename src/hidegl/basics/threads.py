@@ -35,7 +35,7 @@ class BlasThreads:
         """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
 
         So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed. A fit enters it once: BLAS threads wait
-        for one another by spinning, and on a busy machine a small product then takes a hundred times as long.
+        for one another by spinning, which makes small products very slow on a busy machine.
         """
         with self._lock:
             if self._users == 0:

@@ -172,7 +172,7 @@ class Gram:
 
 @dataclass
 class SparseGram:
-    """The same as a sparse matrix: a row has about a hundred entries, however many points there are."""
+    """The same as a sparse matrix: the number of entries per row does not grow with the number of points."""
 
     parts: list[sp.csr_array]
 

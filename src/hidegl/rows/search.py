@@ -24,16 +24,16 @@ LISTED = 512
 """Points that a cell keeps; doubled until enough of the nearest ones are found."""
 
 FOUND, TRIED = 0.985, 256
-"""The share of the nearest points that must be found, on this number of points in place of rows."""
+"""The share of the nearest points that must be found, tested on this number of points instead of rows."""
 
 LLOYD_STEPS = 5
-"""Of the centres, from points at equal steps."""
+"""k-means steps for the centres of the cells."""
 
 TREE_NEIGHBOURS = 12
-"""The spanning tree is that of the points' nearest neighbours, a point among its own."""
+"""The spanning tree uses this number of nearest neighbours per point, the point itself included."""
 
 SEEDED_CELLS = 12
-"""Cells around a seed of k-means++ whose rows it is compared with, of one cell for √k seeds."""
+"""k-means++ compares a new seed with the rows of this number of cells, out of √k."""
 
 LARGEST = 1e15
 """Beyond it, squares overflow in float32, in which points are chosen."""
@@ -90,7 +90,7 @@ class PointIndex:
 
 
 def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
-    """The points with an index over them, if there are so many that it pays."""
+    """The points with an index over them, if there are enough for it to pay."""
     if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST:
         return C
     index = PointIndex.of(C, s)

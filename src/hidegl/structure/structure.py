@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from hidegl.basics.archives import State
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Progress
 from hidegl.basics.warnings import warn_user
+from hidegl.rows import search
 from hidegl.rows.arrays import on_host
-from hidegl.rows.assignments import Assignments, Gram, SparseGram, searchable
+from hidegl.rows.assignments import Assignments, Gram, SparseGram
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
@@ -84,8 +86,13 @@ class Structure:
         return rows.map(assignments, self.searchable(rows), self.sigma, self.n_nearest)
 
     def searchable(self, rows: Rows) -> Any:
-        """The points for the E-step on these rows, with an index where there are many."""
-        return searchable(rows, self.C, self.n_nearest)
+        """The points for the E-step on these rows, with an index where there are many; it is built once."""
+        brought = rows.bring(self.C)
+        return self._index if brought is self.C else brought
+
+    @cached_property
+    def _index(self) -> Any:
+        return search.searchable(self.C, self.n_nearest)
 
     def assigned(self, rows: Rows) -> Structure:
         """The same structure with the assignments of its rows, and their sums."""
