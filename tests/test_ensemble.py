@@ -1,4 +1,4 @@
-"""The stages of an ensemble: class shares, evidence, refinement, linear classifier, calibration."""
+"""The stages of an ensemble: class shares, evidence, refinement, classifiers, calibration."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 import reference
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.ensemble.calibration import Calibration, expected_calibration_error, sharpened, temperature_for
 from hidegl.ensemble.evidence import Evidence
+from hidegl.ensemble.folds import predicted_in_folds, stratified
 from hidegl.ensemble.graphs import Graphs, Vote
-from hidegl.ensemble.heads import fit_head, head_weight, self_trained
-from hidegl.ensemble.mixture import LinearHead, head_distributions, pooled
-from hidegl.ensemble.refinement import KEPT, CheapestCut
+from hidegl.ensemble.heads import head_scores, squared_distances
+from hidegl.ensemble.kernel import PENALTIES, class_weights, fit_kernel, left_out_by_penalty, loss, steepest
+from hidegl.ensemble.pool import likeliest_weights
+from hidegl.ensemble.refinement import KEPT, CheapestCut, refined
+from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
-from hidegl.ensemble.stages import Ensemble, sampled_rows
-from hidegl.ensemble.together import label_together
-from hidegl.rows.assignments import JointAssignments
+from hidegl.ensemble.stages import Ensemble
+from hidegl.ensemble.teaching import PENALTY, fit_logistic
 from hidegl.rows.local import LocalRows
+from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.rule import LabelledRows
 from hidegl.spreading.shares import scales_towards, shrunk_shares
 from hidegl.structure.preparation import learn_preparation
 from problems import blobs, problems
@@ -45,10 +50,10 @@ def labels_of(p):
 
 
 def graphs_of(p, etas=(0.0,)):
-    """Members with the tree and without it, their rows in blocks of seven."""
+    """Members with the tree and without it; all rows are the sample."""
     rules = [LGCRule.on(implicit(replace(p, eta=eta)), p.lambda2) for eta in (p.eta, *etas)]
-    joint = JointAssignments(tuple(as_assignments(p.Z) for _ in rules))
-    return Graphs(LocalRows(joint, block_rows=7), rules, labels_of(p)), joint
+    joint, labels = SideBySide.of(*(as_assignments(p.Z) for _ in rules)), labels_of(p)
+    return Graphs(joint, joint[labels.rows], len(p.Z), rules, labels), joint
 
 
 def dense_step(p, P):
@@ -67,7 +72,7 @@ def dense_step(p, P):
 def test_refinement_is_the_dense_scheme(p, steps):
     P = np.random.default_rng(0).dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
     graphs, joint = graphs_of(p)
-    vote = graphs.diffused_from(P, steps)
+    vote = graphs.diffused_from(P, P[graphs.labels.rows], steps)
     state = P
     for _ in range(steps):
         state = dense_step(p, state)
@@ -80,7 +85,8 @@ def test_refinement_is_the_dense_scheme(p, steps):
 @given(problems(), st.floats(0.3, 1.0))
 def test_a_pass_over_blocks_is_a_step_from_the_probabilities_of_all_rows(p, temperature):
     graphs, joint = graphs_of(p)
-    first = graphs.diffused_from(np.full((len(p.Z), p.Y_l.shape[1]), 1.0), 1)
+    P = np.full((len(p.Z), p.Y_l.shape[1]), 1.0)
+    first = graphs.diffused_from(P, P[graphs.labels.rows], 1)
     scales = np.linspace(1, 2, p.Y_l.shape[1])
     vote = replace(first, temperature=temperature, scales=scales)
     P = sharpened(first.of(joint), temperature) * scales
@@ -118,23 +124,24 @@ def test_shares_that_cut_through_classes_are_not_kept():
     X, y, labels = blobs((1200, 240, 100, 60))
     P, labels = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
     (structure,) = quick().fit(X).structures_
-    evidence, sample = Evidence(P[labels.rows], labels), sampled_rows([structure], 0)
+    evidence, sample = Evidence(P[labels.rows], labels), RowSample.of([structure], None, 0)
     equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None)
     found = {}
     for shares in (equal, replace(equal, known=True)):
-        ensemble = Ensemble([Spreader(structure)], None, False, labels, shares, evidence, Calibration(), sample, seed=0)
-        start = ensemble.graphs.diffused_from(P, 1)
-        found[shares.known] = CheapestCut().choose(start, ensemble.graphs, ensemble)
-    assert found[False].shares_are != KEPT == found[True].shares_are
-    right = {known: np.mean(refined.vote.of(sample).argmax(axis=1) == y) for known, refined in found.items()}
-    assert right[False] > 0.98 > right[True]
+        ensemble = Ensemble([Spreader(structure)], sample, labels, shares, evidence, Calibration(), seed=0)
+        start = ensemble.graphs.diffused_from(P, P[labels.rows], 1)
+        way = CheapestCut().choose(start, ensemble)
+        vote = refined(start, ensemble.graphs, shares.expected, way)
+        found[shares.known] = way, np.mean(vote.of(sample.Z).argmax(axis=1) == y)
+    assert found[False][0] != KEPT == found[True][0]
+    assert found[False][1] > 0.98 > found[True][1]
 
 
 def test_many_rows_are_judged_by_a_sample(monkeypatch):
     X, y, _ = blobs((700, 400, 300))
     labels = hide_labels(y, draw_labels(y, 12, seed=0))
     whole = quick().fit(X, labels)
-    monkeypatch.setattr("hidegl.ensemble.stages.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("hidegl.ensemble.sample.SAMPLE_ROWS", 300)
     sampled = quick().fit(X, labels)
     assert np.mean(sampled.transduction_ == whole.transduction_) > 0.99
     assert sampled.settings_["temperature"] == pytest.approx(whole.settings_["temperature"], rel=0.1)
@@ -156,27 +163,140 @@ def test_labels_say_how_accurate_the_graph_is():
     assert Evidence(P_loo[4:], Labels.of(np.arange(3), codes[4:])).accuracy(0.7) == pytest.approx(0.7)
 
 
-def test_a_linear_classifier_gets_the_weight_that_the_labels_give_it():
+def test_each_gets_the_weight_that_the_labels_give_it():
     rng = np.random.default_rng(0)
-    codes = np.repeat([0, 1], 20)
-    labels = Labels.of(np.arange(2), codes)
-    right = np.where(np.eye(2)[codes] > 0, 0.9, 0.1)
-    wrong = np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1)
-    assert head_weight(wrong, right, labels) > 0.6
-    assert head_weight(right, wrong, labels) == 0
+    codes = np.repeat([0, 1], 40)
+    right = np.log(np.where(np.eye(2)[codes] > 0, 0.9, 0.1))
+    wrong = np.log(np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1))
+    for prior in ([1.0, 0.0], [0.5, 0.5], [0.0, 1.0]):
+        graphs, kernel = likeliest_weights([right, wrong], codes, np.array(prior))
+        assert graphs > prior[0] > kernel or graphs > kernel + 0.2
+    few = likeliest_weights([right[:2], wrong[:2]], codes[:2], np.array([0.1, 0.9]))
+    np.testing.assert_allclose(few, [0.1, 0.9], atol=0.1)  # two labels say little
 
 
-def test_a_linear_classifier_learns_from_rows_that_the_graph_is_sure_of():
+def rows_of_classes(n_rows, n_classes, distance, seed=0, columns=6):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_rows)
+    return rng.normal(size=(n_rows, columns)) + distance * np.eye(n_classes, columns)[y], y
+
+
+@pytest.mark.parametrize("n_labels", [9, 30])
+def test_leave_one_out_of_the_kernel_is_that_of_a_fit_without_the_label(n_labels):
+    X, y = rows_of_classes(n_labels, 3, 2.0)
+    labels = Labels.of(np.arange(3), y)
+    weights, Y = class_weights(labels), labels.one_hot - 1 / 3
+    K = np.exp(-squared_distances(X, X) / 7)
+    for penalty, F in zip(PENALTIES, left_out_by_penalty(K, Y, weights), strict=True):
+        for i in range(n_labels):
+            others = np.arange(n_labels) != i
+            G = K[np.ix_(others, others)] + np.diag(penalty / weights[others])
+            np.testing.assert_allclose(F[i], K[i, others] @ np.linalg.solve(G, Y[others]), rtol=1e-6, atol=1e-9)
+
+
+def test_the_steepness_is_the_likeliest():
+    X, y = rows_of_classes(60, 3, 2.0)
+    F = squared_distances(X, 2 * np.eye(3, 6)) / -9
+    (steep,) = steepest(F[None], y)
+    least = loss(F[None], y, np.array([steep]))
+    for factor in (0.8, 1.25):
+        assert loss(F[None], y, np.array([steep * factor])) > least
+
+
+@pytest.mark.parametrize(("n_labels", "most"), [(40, 4000), (40, 25)])
+def test_the_kernel_says_of_new_rows_what_its_formula_says(n_labels, most, monkeypatch):
+    monkeypatch.setattr("hidegl.ensemble.kernel.MOST_CENTRES", most)
+    X, y = rows_of_classes(400, 3, 3.0)
+    labels = Labels.read(np.where(np.arange(400) < n_labels, y, -1), 400)
+    head, hidden = fit_kernel(X[:n_labels], labels, float(X.var(axis=0).sum()), np.random.default_rng(0))
+    scores = head_scores(X, head)
+    expected = np.exp(-((X[:, None] - head.centres) ** 2).sum(axis=2) / head.width) @ head.coef
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+    assert len(head.centres) == min(n_labels, most)
+    assert np.mean(scores.argmax(axis=1) == y) > 0.85
+    assert np.mean(hidden.argmax(axis=1) == y[:n_labels]) > 0.7
+
+
+@pytest.mark.filterwarnings("ignore:the labels say no more")
+def test_graphs_are_trusted_where_rows_cluster_and_not_where_they_do_not():
+    trust = {}
+    for distance in (0.5, 8.0):
+        X, y = rows_of_classes(900, 3, distance, columns=40)
+        model = quick().fit(X, hide_labels(y, draw_labels(y, 15, seed=0)))
+        sample = RowSample.of(model.structures_, LocalRows(X), 0)
+        P = model.label_distributions_[sample.numbers[sample.some]]
+        trust[distance] = sample.cohesion(P), 1 - model.settings_["kernel_weight"]
+    assert trust[8.0][0] > 0.98
+    assert trust[8.0][1] > 0.8
+    assert trust[0.5][0] < 0.5
+    assert trust[0.5][1] < 0.2
+
+
+def test_cohesion_is_the_agreement_of_neighbours_beyond_chance():
+    X, y = rows_of_classes(200, 2, 1.0)
+    sample = RowSample(np.arange(200), SideBySide.of(np.zeros((200, 1))), 200, LocalRows(X))
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    nearest = np.argsort(distances, axis=1)[:, 1:11]
+    same, chance = np.mean(y[nearest] == y[:, None]), np.mean(y) ** 2 + np.mean(1 - y) ** 2
+    assert sample.cohesion(np.eye(2)[y]) == pytest.approx((same - chance) / (1 - chance))
+    assert sample.cohesion(np.eye(2)[np.zeros(200, dtype=int)]) == 0  # one class only
+
+
+def test_a_linear_classifier_learns_from_rows_that_the_ensemble_is_sure_of():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     X = rng.normal(size=(2000, 20)) + np.where(y, 0.7, -0.7)[:, None]
-    labels = Labels.read(np.where(np.arange(2000) < 4, y, -1), 2000)
-    noisy = np.where(rng.random(2000) < 0.8, y, 1 - y)  # the graph is right four times of five
-    P = np.where(np.eye(2)[noisy] > 0, 0.8, 0.2)
-    alone = fit_head(X[:4], y[:4], 2)
-    taught = self_trained(LocalRows(X), P, labels, rng)
-    shares = [np.mean(head_distributions(X, head.coef, head.intercept).argmax(axis=1) == y) for head in (alone, taught)]
-    assert shares[1] > max(shares[0], 0.97)
+    noisy = np.where(rng.random(2000) < 0.8, y, 1 - y)  # right four times of five
+    few = fit_logistic(X[:4], y[:4], 2, np.ones(4))
+    taught = fit_logistic(X, noisy, 2, np.full(2000, 0.3))
+    right = [np.mean(head_scores(X, head).argmax(axis=1) == y) for head in (few, taught)]
+    assert right[1] > max(right[0], 0.97)
+
+
+def test_logistic_regression_is_that_of_scikit_learn(monkeypatch):
+    monkeypatch.setattr("hidegl.ensemble.teaching.ITERATIONS", 500)
+    X, y = rows_of_classes(300, 3, 2.0)
+    X /= np.sqrt(np.mean(X**2))
+    weights = np.random.default_rng(1).random(300)
+    ours = head_scores(X, fit_logistic(X, y, 3, weights))
+    theirs = LogisticRegression(C=PENALTY, max_iter=500, tol=1e-8).fit(X, y, weights).decision_function(X)
+    centred = [scores - scores.mean(axis=1, keepdims=True) for scores in (ours, theirs)]
+    np.testing.assert_allclose(*centred, atol=0.01)
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_folds_predict_labels_that_they_did_not_see():
+    X, y, _ = blobs((300, 300, 300))
+    labels = Labels.read(hide_labels(y, draw_labels(y, 30, seed=0)), len(y))
+    (structure,) = quick().fit(X).structures_
+    shuffled = replace(labels, given=np.random.default_rng(0).permutation(labels.given))
+    for known, at_least, at_most in ((labels, 0.95, 1.0), (shuffled, 0.0, 0.6)):
+        spreader = Spreader(structure)
+        sample = RowSample.of([structure], None, 0)
+        evidence = Evidence(np.full((30, 3), 1 / 3), known)
+        ensemble = Ensemble([spreader], sample, known, ExpectedShares.of("auto", known), evidence, Calibration(), 0)
+        P = predicted_in_folds(ensemble, "as found")
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        assert at_least <= np.mean(P.argmax(axis=1) == known.given) <= at_most
+
+
+def test_every_fold_has_labels_of_every_class():
+    labels = Labels.of(np.arange(3), np.repeat([0, 1, 2], [7, 2, 1]))
+    folds = stratified(labels, np.random.default_rng(0))
+    assert set(folds) == set(range(5))
+    for code in (0, 1):
+        own = folds[labels.given == code]
+        assert np.bincount(own).max() <= np.ceil(len(own) / 5)
+
+
+@given(problems(), st.integers(1, 3))
+def test_some_labels_give_what_they_alone_would_give(p, seed):
+    rule, labels = LGCRule.on(implicit(p), p.lambda2), labels_of(p)
+    labelled = LabelledRows(labels.rows, as_assignments(p.Z)[labels.rows], labels.one_hot)
+    chosen = np.random.default_rng(seed).random(len(labels.rows)) < 0.6
+    chosen[0] = True
+    (A,) = rule.infer_some(labelled, [chosen])
+    np.testing.assert_allclose(A, rule.infer(labelled[chosen]), rtol=1e-5, atol=1e-8)
 
 
 def embeddings(n_rows, rng):
@@ -191,30 +311,20 @@ def test_graphs_and_a_linear_classifier_learn_from_each_other(tmp_path):
     (X, y), (X_new, y_new) = embeddings(1500, rng), embeddings(300, rng)
     labels = hide_labels(y, draw_labels(y, 80, seed=2))
     model = quick().fit(X, labels)
-    assert model.settings_["linear_weight"] > 0.2
+    assert model.settings_["kernel_weight"] > 0.2
     assert model.score(X_new, y_new) > 0.9
     unlabelled = labels == -1
     right = np.mean(model.transduction_[unlabelled] == y[unlabelled])
-    known = Labels.read(labels, len(y))
-    alone = label_together([*map(Spreader, model.structures_)], known, ExpectedShares.of("auto", known))
-    by_graphs = alone.of_fit(model.structures_, None).argmax(axis=1)
+    alone = quick().fit(X)
+    alone._sample = replace(alone._sample, rows=None)  # as after loading: no classifier
+    by_graphs = alone.relabel(labels).transduction_
+    assert alone.settings_["kernel_weight"] == 0
     assert right > np.mean(by_graphs[unlabelled] == y[unlabelled]) + 0.02
     np.testing.assert_allclose(model.predict_proba(X)[unlabelled], model.label_distributions_[unlabelled], atol=1e-6)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_allclose(loaded.predict_proba(X_new), model.predict_proba(X_new), atol=1e-12)
     np.testing.assert_array_equal(loaded.label_distributions_, model.label_distributions_)
-
-
-def test_a_favoured_class_gets_so_many_times_the_probability():
-    rng = np.random.default_rng(0)
-    X, graph = rng.normal(size=(50, 5)), rng.dirichlet([1, 1, 1], size=50)
-    head, scales = LinearHead(rng.normal(size=(5, 3)), rng.normal(size=3)), np.array([0.5, 1.0, 4.0])
-    plain, favoured = (
-        pooled(graph, head_distributions(X, h.coef, h.intercept), 0.4) for h in (head, head.favouring(scales, 0.4))
-    )
-    expected = plain * scales
-    np.testing.assert_allclose(favoured, expected / expected.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_embeddings_are_told_from_amounts():

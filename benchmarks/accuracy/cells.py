@@ -91,7 +91,7 @@ def run(name: str, effort: str, draws: range) -> None:
             "draw": draw,
             "accuracy": round(100 * float(right.mean()), 3),
             "calibration_error": round(expected_calibration_error(P, right), 4),
-            "linear_weight": round(model.settings_["linear_weight"], 3),
+            "kernel_weight": round(model.settings_["kernel_weight"], 3),
             "fit_seconds": round(seconds, 2),
             "relabel_seconds": round(taken, 2),
         }

@@ -1,4 +1,4 @@
-"""What AutoHiDeGL's treatment of class shares and its linear classifier gain, on development draws.
+"""What AutoHiDeGL's treatment of class shares and its classifiers gain, on development draws.
 
     HIDEGL_DATA=folder python benchmarks/accuracy/choices.py
 
@@ -24,21 +24,21 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from harness import data, store
 from hidegl.basics.progress import Progress
 from hidegl.datasets import accuracy, draw_labels, hide_labels
-from hidegl.ensemble.graphs import Graphs, Vote
-from hidegl.ensemble.heads import CoTraining
+from hidegl.ensemble.graphs import Vote
 from hidegl.ensemble.members import member_plans, member_seeds, seed_from
-from hidegl.ensemble.mixture import Mixture
-from hidegl.ensemble.refinement import MOVED, CheapestCut, Refined
+from hidegl.ensemble.pool import Pool
+from hidegl.ensemble.refinement import MOVED, CheapestCut
+from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
 from hidegl.ensemble.stages import Ensemble
+from hidegl.ensemble.teaching import Teaching
 from hidegl.ensemble.together import Recipe, label_together
-from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import class_shares
 from hidegl.structure.checkpoint import Checkpoint
-from hidegl.structure.preparation import Preparation, learn_preparation, prepare
+from hidegl.structure.preparation import learn_preparation, prepare
 from hidegl.structure.structure import learn_structures
 
 DRAWS = range(50, 55)
@@ -52,8 +52,16 @@ CELLS = {
 }
 """Where ways to treat class shares are compared."""
 
-WITH_CLASSIFIER = {"banking77": (231, 385, 770), "usps2": (100,)}
-"""Where the linear classifier may be used: signed data with many columns."""
+WITH_CLASSIFIER = {
+    "banking77": (231, 385, 770),
+    "letter": (104,),
+    "pendigits": (100,),
+    "usps": (100,),
+    "trec6": (30, 60, 120),
+    "satimage": (30, 60),
+    "g241c": (10, 20, 40),
+}
+"""Where the classifiers beside the graphs are compared."""
 
 
 # What is compared
@@ -65,12 +73,8 @@ class AlwaysMoved(CheapestCut):
 
     strength: float = HALF_WAY
 
-    def choose(self, start: Vote, graphs: Graphs, ensemble: Ensemble) -> Refined:
-        return self.refined(start, graphs, ensemble, MOVED[self.strength])
-
-
-def no_head(mixture: Mixture, ensemble: Ensemble) -> Mixture:
-    return mixture
+    def choose(self, start: Vote, ensemble: Ensemble) -> str:
+        return MOVED[self.strength]
 
 
 def as_if_random(labels: Labels) -> ExpectedShares:
@@ -91,9 +95,9 @@ SHARES = {
 }
 BY_CLASS = {"by class": Way(), "as if random": Way(shares=as_if_random)}
 CLASSIFIER = {
-    "taught, and teaching the graphs": Way(),
-    "taught by the graphs": Way(Recipe(heads=CoTraining(teaches_graphs=False))),
-    "none": Way(Recipe(heads=no_head)),
+    "kernel, and co-training": Way(),
+    "kernel": Way(Recipe(teaching=Teaching(lessons=0))),
+    "graphs alone": Way(Recipe(pool=Pool(with_kernel=False))),
 }
 
 
@@ -106,8 +110,7 @@ class Learned:
 
     name: str
     y: NDArray[Any]
-    preparation: Preparation
-    rows: Rows
+    sample: RowSample
     spreaders: list[Spreader]
     seed: int
 
@@ -120,7 +123,8 @@ class Learned:
         seeds = member_seeds(rng, len(plans))
         with Progress(verbose=False, callback=None, tol=0) as progress:
             spreaders = [*map(Spreader, learn_structures(prepared, plans, seeds, Checkpoint(None), progress))]
-        return cls(name, y, preparation, prepared, spreaders, seeds[0])
+        sample = RowSample.of([spreader.structure for spreader in spreaders], prepared, seeds[0])
+        return cls(name, y, sample, spreaders, seeds[0])
 
     def accuracy(self, n_labels: int, kind: str, way: Way) -> float:
         found = []
@@ -128,15 +132,11 @@ class Learned:
             labelled = draw_labels(self.y, n_labels, seed=draw, kind=kind)
             labels = Labels.read(hide_labels(self.y, labelled), len(self.y))
             mixture = label_together(
-                self.spreaders,
-                labels,
-                way.shares(labels),
-                rows=self.rows,
-                are_directions=self.preparation.is_of_directions,
-                seed=self.seed,
-                recipe=way.recipe,
+                self.spreaders, labels, way.shares(labels), self.sample, seed=self.seed, recipe=way.recipe
             )
-            P = mixture.of_fit([spreader.structure for spreader in self.spreaders], self.rows)
+            first, *others = [spreader.structure.Z for spreader in self.spreaders]
+            forms = first.beside(*others, self.sample.rows)
+            P = mixture.of(forms).collect()
             found.append(accuracy(labels.classes[P.argmax(axis=1)], self.y, labelled))
         return round(mean(found), 2)
 

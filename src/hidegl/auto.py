@@ -19,7 +19,7 @@ from hidegl.ensemble.calibration import Calibration, mean_confidence, sharpened
 from hidegl.ensemble.evidence import Evidence, leave_one_out
 from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
 from hidegl.ensemble.mixture import Mixture
-from hidegl.ensemble.refinement import UNREFINED
+from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
@@ -115,6 +115,7 @@ class AutoHiDeGL(Model):
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=0) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, checkpoint, progress)
+            self._sample = RowSample.of([spreader.structure for spreader in spreaders], self._rows, self._seed)
             progress.passing("labelling", rows.n_rows)
             self._label(labels, spreaders)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
@@ -124,7 +125,7 @@ class AutoHiDeGL(Model):
     def relabel(self, y: ArrayLike | None) -> Self:
         """Label the rows of the fit from other labels. Points and trees stay.
 
-        A model that was loaded from a file has no rows to fit its linear classifier to, and goes without.
+        A model that was loaded from a file has no rows to fit its kernel classifier to, and goes without.
         """
         check_is_fitted(self)
         with BLAS_THREADS.one_each():
@@ -153,8 +154,7 @@ class AutoHiDeGL(Model):
             spreaders,
             labels,
             ExpectedShares.of(self.class_prior, labels),
-            rows=self._rows,
-            are_directions=self._preparation.is_of_directions,
+            self._sample,
             seed=self._seed,
         )
         return self._take_over(mixture, spreaders)
@@ -178,7 +178,7 @@ class AutoHiDeGL(Model):
                 "shares_are": mixture.shares_are,
                 "class_shares": mixture.expected_shares.tolist(),
                 "temperature": mixture.temperature,
-                "linear_weight": mixture.weight,
+                "kernel_weight": mixture.head_share,
             }
         return settings
 
@@ -193,13 +193,13 @@ class AutoHiDeGL(Model):
             f"{self._n_models.capitalize()} with {sizes} points{averaged}.",
         ]
         if labels.any:
-            by_cut = is_auto(self.class_prior) and len(labels.classes) > 2 and s["shares_are"] != UNREFINED
+            by_cut = is_auto(self.class_prior) and len(labels.classes) > 2
             why = ", which cuts the graphs at the least cost" if by_cut else ""
             lines += [
                 f"{described_classes(labels)}; expected shares: {self._named_shares()}. "
                 f"The class shares are {s['shares_are']}{why}.",
-                f"By leave-one-out over the labels, a linear classifier gets a weight of {s['linear_weight']:.0%} "
-                f"beside the graphs, and the graphs' probabilities a temperature of {s['temperature']:.2f}.",
+                f"By how far rows cluster, and by the labels that each predicts without seeing them, a kernel "
+                f"classifier gets a weight of {s['kernel_weight']:.0%} beside the graphs.",
             ]
         return "\n".join(lines)
 
@@ -222,13 +222,20 @@ class AutoHiDeGL(Model):
 
     def _distributions(self, rows: Rows | None = None) -> Rows:
         if rows is None:
-            return LocalRows(self.label_distributions_)
+            return self._of_fit()
         return self._mixture.of_new(self.structures_, rows)
 
-    def _distribute(self) -> Matrix:
-        P = self._mixture.of_fit(self.structures_, self._rows)
-        P[self.given_labels_.rows] = self.given_labels_.one_hot
-        return P
+    def _of_fit(self) -> Rows:
+        """The class probabilities of the rows of the fit, lazily: from assignments, where they are kept."""
+        if "saved" in self._computed:
+            return LocalRows(self._computed["saved"])
+        first, *others = [structure.Z for structure in self.structures_]
+        with_rows = [] if self._mixture.head is None or self._rows is None else [self._rows]
+        forms = first.beside(*others, *with_rows)
+        if forms is not None:
+            return self._mixture.of(forms)
+        assert self._rows is not None, "assignments that are not kept are computed from the rows"
+        return self._mixture.of_new(self.structures_, self._rows)
 
     def _leave_one_out(self) -> Matrix:
         labels, P_loo = self.given_labels_, self._mixture.P_loo
@@ -257,13 +264,15 @@ class AutoHiDeGL(Model):
         self._effort, self._seed, self._rows = values["effort"], values.get("seed", 0), None
         super().__set_hidegl_state__(state)
         if "distributions" in arrays:
-            self._computed["distributions"] = arrays["distributions"].reshape(self.n_rows_, len(self.classes_))
+            self._computed["saved"] = arrays["distributions"].reshape(self.n_rows_, len(self.classes_))
 
     def _restore(
         self, labels: Labels, structures: list[Structure], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> None:
         mixture = Mixture.restored(labels, [structure.n_points for structure in structures], values, arrays)
         self._take_over(mixture, tuple(map(Spreader, structures)))
+        if all(structure.is_kept for structure in structures):
+            self._sample = RowSample.of(structures, None, self._seed)
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

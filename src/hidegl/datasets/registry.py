@@ -1,4 +1,4 @@
-"""The nine data sets of the paper's Table 1, and a set of text embeddings.
+"""The nine data sets of the paper's Table 1, and four others: embeddings, and rows that do not cluster by class.
 
 They are read from the folder that the environment variable HIDEGL_DATA names, as npz files with X and y. If a file is
 missing and OpenML has the set, it is fetched from there, through scikit-learn and its cache.
@@ -79,6 +79,11 @@ DATA_SETS = {
         title_in_paper="EMNIST-Digits",
     ),
     "banking77": DataSet("Banking77", 13_083, 77, 384, "PolyAI's questions embedded by all-MiniLM-L6-v2, int8"),
+    "trec6": DataSet("TREC-6", 5_952, 6, 384, "kinds of question, embedded by all-MiniLM-L6-v2, int8"),
+    "satimage": DataSet("Satimage", 6_435, 6, 36, "UCI Statlog, 36 measurements of satellite images"),
+    "g241c": DataSet(
+        "g241c", 1_500, 2, 241, "set 5 of the SSL book, http://olivier.chapelle.cc/ssl-book/benchmarks.html"
+    ),
 }
 
 

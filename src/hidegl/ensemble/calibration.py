@@ -69,9 +69,11 @@ def mean_confidence(P: Matrix) -> float:
 
 def temperature_for(P: Matrix, confidence: float) -> float:
     """The temperature at which P has this mean confidence, or the nearest possible one."""
+    logits = log_probabilities(P)
+    logits -= logits.max(axis=1, keepdims=True)
 
     def too_sure(log_temperature: float) -> float:
-        return mean_confidence(sharpened(P, float(np.exp(log_temperature)))) - confidence
+        return float((1 / np.exp(logits / np.exp(log_temperature)).sum(axis=1)).mean()) - confidence
 
     lowest, highest = np.log(0.05), np.log(20.0)
     if too_sure(lowest) <= 0:

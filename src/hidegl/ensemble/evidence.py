@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hidegl.basics.linalg import Cholesky, Matrix, Vector
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
 
@@ -25,8 +25,7 @@ class Evidence:
     @property
     def judged(self) -> Labels:
         """The labels that the others can predict."""
-        can = self.labels.can_be_judged
-        return replace(self.labels, rows=self.labels.rows[can], given=self.labels.given[can])
+        return self.labels.some(self.labels.can_be_judged)
 
     @property
     def P_judged(self) -> Matrix:
@@ -58,18 +57,26 @@ class Evidence:
 def leave_one_out(
     spreaders: Sequence[Spreader], labels: Labels, shares: Vector | None
 ) -> tuple[list[Labelling], Evidence]:
-    """What the labels make of each structure, and the evidence: the mean over the members with dense systems.
+    """What the labels make of each structure, and the evidence, by the smallest of them.
 
-    Leave-one-out takes a solve for each label. With many points that is left out, except by the smallest member.
+    Leave-one-out takes a solve for each label, which is dear with many points.
     """
     smallest = min(spreaders, key=lambda spreader: spreader.structure.n_points)
-    judges = [s for s in spreaders if s is smallest or isinstance(s.lgc_rule.system, Cholesky)]
-    labellings, P_loo = [], np.zeros((len(labels.rows), len(labels.classes)))
+    labellings, P_loo = [], np.empty(0)
     for spreader in spreaders:
-        if spreader in judges:
-            labelling, own = spreader.label_and_leave_one_out(labels, shares)
-            P_loo += own / len(judges)
+        if spreader is smallest:
+            labelling, P_loo = spreader.label_and_leave_one_out(labels, shares)
         else:
             labelling = spreader.label(labels, shares)
         labellings.append(labelling)
-    return labellings, Evidence(P_loo, labels)
+    return labellings, Evidence(made_good(P_loo, labels), labels)
+
+
+def made_good(P_loo: Matrix, labels: Labels) -> Matrix:
+    """Leave-one-out probabilities, as if another label of the same class had been given for each that was hidden.
+
+    Without it, a class has fewer labels than the others just where one of its own is to be found, and is underrated.
+    """
+    P = P_loo.copy()
+    P[np.arange(len(P)), labels.given] *= labels.counts[labels.given] / np.maximum(labels.counts[labels.given] - 1, 1)
+    return P / P.sum(axis=1, keepdims=True)

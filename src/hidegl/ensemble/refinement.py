@@ -10,10 +10,9 @@ usual start is refined.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
+from hidegl.basics.linalg import Vector
 from hidegl.ensemble.calibration import sharpened
 from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.mixture import Mixture
@@ -35,17 +34,6 @@ and not for the probabilities only. Right on balanced data; far off where classe
 so.
 """
 
-UNREFINED = "moved once"
-"""What is said of class shares where there are too many rows for their assignments to be kept, and refined."""
-
-
-@dataclass(frozen=True)
-class Refined:
-    """A vote after refinement, and what became of the class shares."""
-
-    vote: Vote
-    shares_are: str
-
 
 @dataclass(frozen=True)
 class CheapestCut:
@@ -56,45 +44,43 @@ class CheapestCut:
 
     def __call__(self, mixture: Mixture, ensemble: Ensemble) -> Mixture:
         graphs, start = ensemble.graphs, mixture.vote
-        if graphs is None:
-            return replace(mixture, shares_are=UNREFINED)
-        found = self.choose(start, graphs, ensemble)
-        before = sharpened(start.of(ensemble.sample) * mixture.scales, mixture.temperature)
-        after = found.vote.of(ensemble.sample)
-        temperature = ensemble.calibration.temperature_after(after, before, ensemble.evidence)
-        return replace(mixture.refined(found.vote, temperature), shares_are=found.shares_are)
+        way = self.choose(start, ensemble)
+        vote = refined(start, graphs, ensemble.shares.expected, way, self.steps)
+        before = sharpened(start.of(graphs.few) * mixture.scales, mixture.temperature)
+        temperature = ensemble.calibration.temperature_after(vote.of(graphs.few), before, ensemble.evidence)
+        return replace(mixture.refined(vote, temperature), shares_are=way)
 
-    def choose(self, start: Vote, graphs: Graphs, ensemble: Ensemble) -> Refined:
-        shares = ensemble.shares
+    def choose(self, start: Vote, ensemble: Ensemble) -> str:
+        """How to treat class shares: by the cuts of the smallest member's graph."""
+        shares, graph = ensemble.shares, ensemble.trial
         if shares.known:
-            return self.refined(start, graphs, ensemble, KEPT)
-        usual = MOVED[shares.strength]
-        best = self.refined(start, graphs, ensemble, usual)
+            return KEPT
+        way = usual = MOVED[shares.strength]
         if len(shares.expected) <= 2:
-            return best
-        cost = graphs.normalised_cut(best.vote) * (1 - self.margin - ensemble.evidence.share_wrong**2)
-        for way in (*MOVED.values(), KEPT):
-            if way != usual:
-                other = self.refined(start, graphs, ensemble, way)
-                if (its_cost := graphs.normalised_cut(other.vote)) < cost:
-                    best, cost = other, its_cost
-        return best
+            return usual
+        start = Vote((start.members[ensemble.smallest],))
 
-    def refined(self, start: Vote, graphs: Graphs, ensemble: Ensemble, way: str) -> Refined:
-        """The start with class shares treated in one of the ways, diffused."""
-        expected = ensemble.shares.expected
-        ways: dict[str, Callable[[], Vote]] = {
-            name: partial(start.moved, ensemble.sample, expected, strength) for strength, name in MOVED.items()
-        }
-        ways[KEPT] = partial(shares_kept, start, graphs, ensemble)
-        return Refined(graphs.diffused(ways[way](), self.steps), way)
+        def cost(way: str) -> float:
+            return graph.normalised_cut(refined(start, graph, shares.expected, way, self.steps))
+
+        least = cost(usual) * (1 - self.margin - ensemble.evidence.share_wrong**2)
+        for another in (*MOVED.values(), KEPT):
+            if another != usual and (its_cost := cost(another)) < least:
+                way, least = another, its_cost
+        return way
 
 
-def shares_kept(start: Vote, graphs: Graphs, ensemble: Ensemble) -> Vote:
+def refined(start: Vote, graphs: Graphs, shares: Vector, way: str, steps: int = STEPS) -> Vote:
+    """The start with class shares treated in one of the ways, diffused."""
+    if way == KEPT:
+        return graphs.diffused(shares_kept(start, graphs, shares), steps)
+    strength = next(strength for strength, name in MOVED.items() if name == way)
+    return graphs.diffused(start.moved(graphs.few, shares, strength), steps)
+
+
+def shares_kept(start: Vote, graphs: Graphs, shares: Vector) -> Vote:
     """The vote after steps that each end with the expected shares."""
-    expected, sample = ensemble.shares.expected, ensemble.sample
-    vote = start.moved(sample, expected, 1.0)
+    vote = start.moved(graphs.few, shares, 1.0)
     for _ in range(KEEPING_STEPS):
-        diffused = graphs.diffused(vote)
-        vote = replace(diffused, temperature=KEEPING_SHARPENING).moved(sample, expected, 1.0)
+        vote = replace(graphs.diffused(vote), temperature=KEEPING_SHARPENING).moved(graphs.few, shares, 1.0)
     return vote

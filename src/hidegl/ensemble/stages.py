@@ -13,16 +13,11 @@ from hidegl.ensemble.calibration import Calibration
 from hidegl.ensemble.evidence import Evidence
 from hidegl.ensemble.graphs import Graphs
 from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
-from hidegl.rows.assignments import JointAssignments
-from hidegl.rows.base import Rows, sample_indices
-from hidegl.rows.local import LocalRows
+from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.structure.structure import Structure
-
-SAMPLE_ROWS = 20_000
-"""Class shares and mean confidences are taken from a random sample of this number of rows."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +25,11 @@ class Ensemble:
     """The members and all that is known before they are refined: rows, labels, class shares, and the evidence."""
 
     spreaders: Sequence[Spreader]
-    rows: Rows | None
-    """Prepared; None for a model that was loaded."""
-
-    are_directions: bool
-    """Whether rows are directions with signs, as embeddings are."""
-
+    sample: RowSample
     labels: Labels
     shares: ExpectedShares
     evidence: Evidence
     calibration: Calibration
-    sample: JointAssignments
     seed: int
 
     @cached_property
@@ -48,28 +37,34 @@ class Ensemble:
         """Of the members' mean before it is refined."""
         return self.calibration.temperature(self.evidence)
 
-    @property
-    def structures(self) -> list[Structure]:
-        return [spreader.structure for spreader in self.spreaders]
+    @cached_property
+    def labelled(self) -> SideBySide:
+        """The assignments of the labelled rows to the points of all members."""
+        return SideBySide.of(*(spreader.structure.Z.take(self.labels.rows) for spreader in self.spreaders))
 
     @cached_property
-    def graphs(self) -> Graphs | None:
-        """The members' graphs over the rows; None where there are too many rows for their assignments to be kept."""
-        if not all(structure.is_kept for structure in self.structures):
-            return None
-        joint = LocalRows(JointAssignments(tuple(structure.Z.collect() for structure in self.structures)))
-        return Graphs(joint, [spreader.lgc_rule for spreader in self.spreaders], self.labels)
+    def graphs(self) -> Graphs:
+        """The members' graphs over the sample."""
+        rules = [spreader.lgc_rule for spreader in self.spreaders]
+        return Graphs(self.sample.Z, self.labelled, self.sample.n_rows, rules, self.labels)
+
+    @cached_property
+    def trial(self) -> Graphs:
+        """The graph of the smallest member over fewer rows, for what is tried several times."""
+        member, few = self.smallest, self.graphs.few
+        rules = [self.spreaders[member].lgc_rule]
+        Z, labelled = (SideBySide.of(forms.parts[member]) for forms in (few, self.labelled))
+        return Graphs(Z, labelled, self.sample.n_rows, rules, self.labels)
+
+    @property
+    def smallest(self) -> int:
+        """The number of the member with the fewest points."""
+        return int(np.argmin([spreader.structure.n_points for spreader in self.spreaders]))
 
     @property
     def rng(self) -> np.random.Generator:
         """The same at each call, so that a stage does not depend on those before it."""
         return np.random.default_rng(self.seed)
-
-
-def sampled_rows(structures: Sequence[Structure], seed: int) -> JointAssignments:
-    """The assignments of a random sample of the rows to the points of all structures."""
-    rows = sample_indices(structures[0].Z.n_rows, SAMPLE_ROWS, np.random.default_rng(seed))
-    return JointAssignments(tuple(structure.Z.take(rows) for structure in structures))
 
 
 Stage = Callable[[Mixture, Ensemble], Mixture]

@@ -35,11 +35,20 @@ def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
             own["C"] = own["C"] + own["offset"]
         new |= prefixed(f"structure.{number}.", some(own, STRUCTURE))
         new |= prefixed(f"labelling.{number}." if "members" in values else "labelling.", some(own, LABELLING))
-    labelling = {}
+    labelling: dict[str, Any] = {}
     if "members" in values and len(rows):
-        names = ("temperature", "linear_weight", "shares_are")
-        labelling = {name: settings[name] for name in names}
-        new |= prefixed("labelling.", some(arrays, ("scales", "head_coef", "head_intercept")))
+        weight = settings["linear_weight"]
+        labelling = {
+            "temperature": settings["temperature"] / (1 - weight),
+            "weights": (1 - weight, weight),
+            "shares_are": settings["shares_are"],
+        }
+        new["labelling.scales"] = arrays["scales"]
+        if "head_coef" in arrays:
+            labelling["head_width"] = 1.0
+            new |= prefixed(
+                "labelling.head_", linear_head(weight * arrays["head_coef"], weight * arrays["head_intercept"])
+            )
         new["labelling.expected_shares"] = np.array(settings["class_shares"])
     plain = {
         "n_rows": len(codes),
@@ -49,6 +58,12 @@ def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
         "effort": settings.get("effort"),
     }
     return plain, new
+
+
+def linear_head(coef: NDArray[Any], intercept: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """A linear classifier, in which no kernel has a centre."""
+    d, c = coef.shape
+    return {"centres": np.zeros((0, d)), "coef": np.zeros((0, c)), "linear": coef, "intercept": intercept}
 
 
 def of_member(values: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hidegl.rows import search
 from hidegl.rows.arrays import namespace, on_host, operations
 from hidegl.rows.base import Rows
 
-DENSE_POINTS, FEW_NEAREST = 3000, 32
+DENSE_POINTS, FEW_NEAREST = 2000, 32
 """Matrices of points × points are sparse for more points than this, if each row belongs to few of them."""
 
 SUMMED_AT_ONCE = 16
@@ -113,29 +113,6 @@ class Assignments:
         columns = concatenate([block.columns for block in blocks])
         weights = concatenate([block.weights for block in blocks])
         return cls(columns, weights, blocks[0].n_points)
-
-
-@dataclass(frozen=True)
-class JointAssignments:
-    """A block of rows assigned to the points of several structures."""
-
-    parts: tuple[Assignments, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.parts[0].columns), len(self.parts)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(part.nbytes for part in self.parts)
-
-    def __getitem__(self, rows: Any) -> Self:
-        return type(self)(tuple(part[rows] for part in self.parts))
-
-    @classmethod
-    def concatenate(cls, blocks: Sequence[Self]) -> Self:
-        members = zip(*(block.parts for block in blocks), strict=True)
-        return cls(tuple(Assignments.concatenate(parts) for parts in members))
 
 
 @dataclass

@@ -79,6 +79,10 @@ class Rows(ABC):
         """The same rows in blocks of tensors on a device; rows that are on one already stay there."""
         return self
 
+    def beside(self, *others: Rows) -> Rows | None:
+        """Blocks of these rows and of the same rows in other forms, side by side; None unless all of them are kept."""
+        return None
+
     @abstractmethod
     def blocks(self) -> Generator[Block]:
         """All rows in their order, a block at a time on this host."""

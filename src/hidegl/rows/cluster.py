@@ -26,6 +26,7 @@ from hidegl.rows.arrays import library, on_host, to_device
 from hidegl.rows.base import Block, Rows, Sums, concatenate
 from hidegl.rows.files import ParquetFiles
 from hidegl.rows.local import LocalRows, add_up
+from hidegl.rows.side_by_side import SideBySide
 
 Maps = tuple[Any, ...]
 """What is done to a block: functions with their arguments, each a task of its own until it reaches the worker."""
@@ -85,7 +86,7 @@ class ClusterRows(Rows):
 
     def on_device(self, device: Any) -> ClusterRows:
         """The same rows, each block as a tensor on its worker's device."""
-        blocks = [delayed(to_device, pure=False)(block, str(device)) for block in self._mapped_blocks()]
+        blocks = [delayed(to_device, pure=False)(block, str(device)) for block in self.mapped_blocks()]
         return ClusterRows(blocks, self._lengths, names=self.names)
 
     def map(self, function: Callable[..., Block], *args: Any) -> ClusterRows:
@@ -106,7 +107,7 @@ class ClusterRows(Rows):
         """Kept on the workers if half of their memory is enough: otherwise the maps run again at each pass."""
         if self._kept and not self._maps:
             return self
-        blocks = self._mapped_blocks()
+        blocks = self.mapped_blocks()
         with clear_errors():
             (size,) = dask.compute(delayed(n_bytes, pure=False)(blocks[0]))
             if size / self._lengths[0] * self.n_rows > workers_memory() / 2:
@@ -135,8 +136,15 @@ class ClusterRows(Rows):
             (block,) = dask.compute(delayed(on_host_joined, pure=False)(picked))
         return block[np.argsort(order, kind="stable")]
 
+    def beside(self, *others: Rows) -> Rows | None:
+        forms = [rows for rows in (self, *others) if isinstance(rows, ClusterRows) and rows.is_kept]
+        if len(forms) < 1 + len(others):
+            return None
+        together = zip(*(rows.mapped_blocks() for rows in forms), strict=True)
+        return ClusterRows([delayed(SideBySide.of, pure=False)(*parts) for parts in together], self._lengths, kept=True)
+
     def blocks(self) -> Generator[Block]:
-        blocks = iter(delayed(on_host, pure=False)(block) for block in self._mapped_blocks())
+        blocks = iter(delayed(on_host, pure=False)(block) for block in self.mapped_blocks())
         while some := list(islice(blocks, COLLECTED_AT_ONCE)):
             with clear_errors():
                 computed = dask.compute(*some)
@@ -149,7 +157,7 @@ class ClusterRows(Rows):
         import dask.array as da
 
         meta = self.take(np.arange(0))
-        blocks = [delayed(on_host, pure=False)(block) for block in self._mapped_blocks()]
+        blocks = [delayed(on_host, pure=False)(block) for block in self.mapped_blocks()]
         return da.concatenate(
             [
                 da.from_delayed(block, (int(length), *meta.shape[1:]), meta=meta)
@@ -168,7 +176,7 @@ class ClusterRows(Rows):
         kept = self._kept if kept is None else kept
         return ClusterRows(blocks, self._lengths, maps=maps, names=self.names, kept=kept)
 
-    def _mapped_blocks(self) -> list[Delayed]:
+    def mapped_blocks(self) -> list[Delayed]:
         return [delayed(mapped, pure=False)(block, self._maps) for block in self._blocks]
 
     def _picked(self, indices: NDArray[np.intp]) -> tuple[list[Delayed], list[int]]:
@@ -196,13 +204,19 @@ def step(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 def here(block: Block, maps: Maps) -> Rows:
     """A chunk on its worker: rows like any other, of this host or of its device."""
     rows: Rows = LocalRows(block)
-    if library(getattr(block, "columns", block)) == "torch":
+    if library(array_of(block)) == "torch":
         from hidegl.rows.tensors import TensorRows
 
         rows = TensorRows(block, block.device, answers="torch")
     for function, args in maps:
         rows = rows.map(function, *args)
     return rows
+
+
+def array_of(block: Block) -> Any:
+    """An array of the library of the block."""
+    block = block.parts[0] if isinstance(block, SideBySide) else block
+    return getattr(block, "columns", block)
 
 
 def mapped(block: Block, maps: Maps) -> Block:

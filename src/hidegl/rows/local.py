@@ -20,6 +20,7 @@ from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
 from hidegl.basics.threads import in_order
 from hidegl.rows.base import Block, Rows, Sums, concatenate
+from hidegl.rows.side_by_side import SideBySide
 
 T = TypeVar("T")
 
@@ -68,6 +69,13 @@ class LocalRows(Rows):
             return self._mapped(self._source[indices[start : start + self._block_rows]])
 
         return concatenate(in_order(part, range(0, len(indices), self._block_rows)), len(indices))
+
+    def beside(self, *others: Rows) -> Rows | None:
+        if not all(isinstance(rows, LocalRows) and rows.is_kept for rows in (self, *others)):
+            return None
+        return LocalRows(
+            SideBySide.of(self.collect(), *(rows.collect() for rows in others)), block_rows=self._block_rows
+        )
 
     def collect(self) -> Block:
         """What is kept is not copied: it must not be changed."""

@@ -21,6 +21,7 @@ from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Block, Rows, Sums, concatenate, sample_indices
 from hidegl.rows.local import add_up, apply, mapped
+from hidegl.rows.side_by_side import SideBySide
 
 try:
     import torch
@@ -89,6 +90,17 @@ class TensorRows(Rows):
     def bring(self, small: Any) -> Any:
         return to_device(small, self.device)
 
+    def beside(self, *others: Rows) -> Rows | None:
+        forms = [rows for rows in (self, *others) if isinstance(rows, TensorRows) and rows.is_kept]
+        if len(forms) < 1 + len(others):
+            return None
+        return self._with(SideBySide.of(*(rows.held for rows in forms)), maps=())
+
+    @property
+    def held(self) -> Block:
+        """All rows as one block on the device, before their maps."""
+        return self._source
+
     def blocks(self) -> Generator[Block]:
         for block in self._on_device():
             yield on_host(block)
@@ -111,7 +123,7 @@ class TensorRows(Rows):
 
     @property
     def _is_here(self) -> bool:
-        return isinstance(self._source, Assignments) or library(self._source) == "torch"
+        return isinstance(self._source, Assignments | SideBySide) or library(self._source) == "torch"
 
     def _picked(self, indices: NDArray[np.intp]) -> Block:
         """Some rows on the device, mapped in parts."""

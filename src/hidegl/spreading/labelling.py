@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -93,6 +93,16 @@ class Spreader:
         A, F = self.lgc_rule.infer_and_leave_one_out(self._labelled_rows(labels, shares))
         labelling = self._labelling(labels, A, self.lgc_rule, shares)
         return labelling, distributions(F, labelling.scales)
+
+    def label_some(
+        self, labels: Labels, choices: Sequence[NDArray[np.bool_]], shares: Vector | None
+    ) -> list[Labelling]:
+        """What each choice of some of the labels makes of the structure, by the LGC rule."""
+        found = self.lgc_rule.infer_some(self._labelled_rows(labels, shares), choices)
+        return [
+            self._labelling(labels.some(chosen), A, self.lgc_rule, shares)
+            for chosen, A in zip(choices, found, strict=True)
+        ]
 
     def _labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
         return LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot, shares)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,10 @@ class Labels:
         if not np.all((self.given >= 0) & (self.given < len(self.classes))):
             raise ValueError(f"labels must be from {UNLABELLED} to {len(self.classes) - 1}")
         return self
+
+    def some(self, chosen: NDArray[np.bool_]) -> Labels:
+        """The same classes with some of the labels."""
+        return replace(self, rows=self.rows[chosen], given=self.given[chosen])
 
     @property
     def any(self) -> bool:

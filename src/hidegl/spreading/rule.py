@@ -27,6 +27,10 @@ class LabelledRows:
     Y: Matrix
     shares: Vector | None = None
 
+    def __getitem__(self, chosen: NDArray[np.bool_]) -> LabelledRows:
+        """Some of them."""
+        return LabelledRows(self.rows[chosen], self.Z[chosen], self.Y[chosen], self.shares)
+
     @property
     def ZtY(self) -> Matrix:
         return self.Z.transposed_product(self.Y)

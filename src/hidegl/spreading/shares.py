@@ -71,9 +71,8 @@ def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
     goal = present ** (1 - strength) * shares**strength
     goal /= goal.sum()
     for _ in range(SINKHORN_STEPS):
-        scaled = P * scales
-        scaled /= scaled.sum(axis=1, keepdims=True)
-        scales *= goal / np.maximum(scaled.mean(axis=0), 1e-12)
+        means = scales * (P.T @ (1 / (P @ scales))) / len(P)  # of the scaled columns, rows normalised
+        scales *= goal / np.maximum(means, 1e-12)
     return scales / scales.sum()
 
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from hidegl.basics.checks import check_count, check_name, is_auto
@@ -28,6 +29,10 @@ PREPROCESSES = ("unit", "standardize")
 
 FEW_COLUMNS = 30
 """Up to here, columns are taken as measurements in units of their own, and standardised."""
+
+LENGTHS_MATTER = 0.25
+"""With this share of the variance in the lengths of rows, lengths are what was measured, and must not be scaled away.
+Pixels and counts, which are often 0, have a small share: they differ by direction."""
 
 OUTWEIGHS = 100
 """A column with a standard deviation this many times the median one has another unit, and would dominate."""
@@ -234,17 +239,25 @@ def half_is_enough(X: Any) -> bool:
 
 
 def automatic_preprocess(sample: Any) -> str | None:
-    """Few columns, or one that outweighs the others: standardise. Otherwise, if no value is negative (counts, pixels)
-    or there are very many columns (embeddings): unit rows.
+    """Measurements, which are few columns or have units of their own or rows that differ by length: standardise.
+    Otherwise, if no value is negative (counts, pixels) or there are very many columns (embeddings): unit rows.
     """
     d = sample.shape[1]
-    if d <= FEW_COLUMNS:
-        return "standardize"
     deviation = on_host(column_statistics(sample)[1])
     varying = deviation[deviation > 0]
-    if len(varying) and varying.max() > OUTWEIGHS * np.median(varying):
+    outweighed = len(varying) > 0 and varying.max() > OUTWEIGHS * np.median(varying)
+    if d <= FEW_COLUMNS or outweighed:
         return "standardize"
-    return "unit" if sample.min() >= 0 or d > MANY_COLUMNS else None
+    if sample.min() < 0 and d <= MANY_COLUMNS:
+        return None
+    return "standardize" if variance_of_lengths(sample) > LENGTHS_MATTER * np.sum(varying**2) else "unit"
+
+
+def variance_of_lengths(sample: Any) -> float:
+    if sp.issparse(sample):
+        return float(np.var(row_norms(sample)))
+    xp = namespace(sample)
+    return float(xp.std(xp.sqrt(xp.einsum("ij,ij->i", sample, sample))) ** 2)
 
 
 def column_bounds(sample: Any) -> Any:

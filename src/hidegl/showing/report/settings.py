@@ -16,7 +16,7 @@ NAMES = {
     "class_shares": "expected class shares",
     "shares_are": "class shares",
     "temperature": "calibration temperature",
-    "linear_weight": "weight of the linear classifier",
+    "kernel_weight": "weight of the kernel classifier",
 }
 
 PREPARATIONS = {"unit": "scaled to length 1", "standardize": "standardised by column", None: "used as they are"}

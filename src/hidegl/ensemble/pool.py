@@ -1,0 +1,113 @@
+"""Graphs and a kernel classifier together: how much each of them counts, by what the labels say.
+
+    log P = w₁ log P_graphs + w₂ log P_kernel + constant
+
+Both predict each label without having seen it, and the weights are those under which the labels are most likely. Their
+sum is a temperature, so that probabilities are calibrated by the same step.
+
+Few labels say little, so weights have a prior, in which the graphs count as far as rows cluster: where they do,
+neighbours have the same class by what the graphs say, far more often than by chance; where they do not, the graphs find
+no classes that hold together, and a smooth classifier is better. That takes no label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.warnings import warn_user
+from hidegl.ensemble.calibration import log_probabilities, sharpened, softmax
+from hidegl.ensemble.evidence import PRIOR_LABELS
+from hidegl.ensemble.folds import predicted_in_folds
+from hidegl.ensemble.heads import Head
+from hidegl.ensemble.kernel import fit_kernel
+from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.stages import Ensemble
+
+EVEN_COHESION, COHESION_SCALE = 0.7, 0.05
+"""The cohesion at which both count the same before any label is asked, and how much more makes the odds e to 1."""
+
+FEWEST_TO_WARN = 20
+"""With fewer labels, chance is too likely."""
+
+SMALLEST_WEIGHT = 1e-3
+"""Of the graphs."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A kernel classifier beside the graphs, each with its weight."""
+
+    with_kernel: bool = True
+
+    def __call__(self, mixture: Mixture, ensemble: Ensemble) -> Mixture:
+        labels, judged = ensemble.labels, ensemble.labels.can_be_judged
+        if len(labels.classes) == 1:
+            return mixture
+        predictions, prior, head = [], [1.0], None
+        if judged.any():
+            by_graphs = sharpened(predicted_in_folds(ensemble, mixture.shares_are), mixture.temperature)
+            predictions.append(log_probabilities(by_graphs))
+        if self.with_kernel and ensemble.sample.rows is not None:
+            X = ensemble.sample.rows.take(labels.rows)
+            head, by_kernel = fit_kernel(X, labels, ensemble.sample.spread, ensemble.rng)
+            predictions.append(by_kernel)
+            trust = trust_in_graphs(mixture, ensemble)
+            prior = [trust, 1 - trust]
+        weights = prior
+        if judged.any():
+            predictions = [p[judged] for p in predictions]
+            warn_of_chance(predictions, labels.given[judged])
+            weights = likeliest_weights(predictions, labels.given[judged], np.array(prior))
+        return with_weights(mixture, weights, head)
+
+
+def trust_in_graphs(mixture: Mixture, ensemble: Ensemble) -> float:
+    """The weight of the graphs, from 0 to 1, by how far their classes hold together."""
+    sample = ensemble.sample
+    cohesion = sample.cohesion(mixture.vote.of(sample.Z[sample.some]))
+    return float(expit((cohesion - EVEN_COHESION) / COHESION_SCALE))
+
+
+def likeliest_weights(predictions: Sequence[Matrix], codes: NDArray[np.intp], prior: Vector) -> list[float]:
+    """The weights, not negative, of several log-probabilities of the labels under which the labels are most likely."""
+    logits, rows = np.stack(predictions), np.arange(len(codes))
+
+    def loss(weights: Vector) -> tuple[float, Vector]:
+        P = softmax(np.tensordot(weights, logits, 1))
+        likelihood = np.log(np.maximum(P[rows, codes], np.finfo(float).tiny)).sum()
+        slopes = logits[:, rows, codes].sum(axis=1) - np.einsum("ij,mij->m", P, logits)
+        away = weights - prior
+        return -likelihood + PRIOR_LABELS * away @ away, -slopes + 2 * PRIOR_LABELS * away
+
+    bounds = [(0, None)] * len(prior)
+    return minimize(loss, prior, jac=True, bounds=bounds, method="L-BFGS-B").x.tolist()
+
+
+def warn_of_chance(predictions: Sequence[Matrix], codes: NDArray[np.intp]) -> None:
+    """Say when none predicts the labels from one another better than chance would."""
+    right = max(int(np.sum(p.argmax(axis=1) == codes)) for p in predictions)
+    by_chance = float(np.sum((np.bincount(codes) / len(codes)) ** 2))
+    lucky = len(codes) * by_chance + 2 * np.sqrt(len(codes) * by_chance * (1 - by_chance))
+    if len(codes) >= FEWEST_TO_WARN and right <= lucky:
+        warn_user(
+            f"the labels say no more of one another than chance: from the others, {right} of {len(codes)} would be "
+            f"guessed right; are they in the order of the rows of X?"
+        )
+
+
+def with_weights(mixture: Mixture, weights: list[float], head: Head | None) -> Mixture:
+    """The mixture in which the graphs and a classifier have these weights."""
+    of_graphs, of_head = weights if head is not None else (weights[0], 0.0)
+    return replace(
+        mixture,
+        temperature=mixture.temperature / max(of_graphs, SMALLEST_WEIGHT),
+        head=head.times(of_head) if head is not None and of_head > 0 else None,
+        weights=(of_graphs, of_head),
+    )

@@ -1,0 +1,147 @@
+"""Co-training: graphs and classifier learn from each other.
+
+Where the kernel classifier has earned a weight, a linear classifier learns from the given labels and from the surest of
+what all say together; and that, in turn, diffuses on the graphs. The linear classifier then shares the weight of the
+kernel. Each errs elsewhere, so both become better than those that were judged. How sure they are together stays as it
+was judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.ensemble.calibration import mean_confidence, sharpened, softmax, temperature_for
+from hidegl.ensemble.graphs import BLOCK_ROWS, fewer
+from hidegl.ensemble.heads import Head
+from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.stages import Ensemble
+from hidegl.rows.base import Rows, sample_indices
+from hidegl.rows.local import LocalRows
+from hidegl.rows.side_by_side import SideBySide
+from hidegl.spreading.shares import scales_towards
+
+LEAST_WEIGHT = 0.1
+"""A classifier with less weight than this is not worth teaching."""
+
+LESSONS, STEPS = 2, 2
+"""How often they learn from each other, and how often what they say is diffused each time."""
+
+TAUGHT_ROWS = 3_000
+"""How many rows the linear classifier learns from, beside those with labels."""
+
+SURE_SHARE, SURE_WEIGHT = 0.6, 0.3
+"""Rows are drawn from this share of the sample, the surest, and weigh this much beside a given label, times how sure
+they are."""
+
+PENALTY, ITERATIONS = 0.5, 25
+"""Of the linear classifier: C of a logistic regression on rows with a mean square of 1 per column."""
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """The stage."""
+
+    lessons: int = LESSONS
+
+    def __call__(self, mixture: Mixture, ensemble: Ensemble) -> Mixture:
+        kernel = mixture.head
+        if kernel is None or mixture.head_share < LEAST_WEIGHT:
+            return mixture
+        classroom = Classroom.of(mixture, ensemble)
+        taught = mixture
+        for _ in range(self.lessons):
+            linear = classroom.linear_from(taught)
+            head = kernel.times(0.5).plus(linear.times(mixture.weights[1] / 2))
+            taught = classroom.diffused(replace(taught, head=head))
+        return as_sure_as(mixture, taught, classroom.sample)
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """The rows that are learned from: those of the sample, and the labelled ones; and what stays as it is."""
+
+    sample: Rows
+    labelled: Rows
+    ensemble: Ensemble
+    shares: Vector
+    """Of the classes, by the graphs before."""
+
+    sureness: float
+    """Of the graphs before."""
+
+    @classmethod
+    def of(cls, mixture: Mixture, ensemble: Ensemble) -> Classroom:
+        sample, graphs = ensemble.sample, ensemble.graphs
+        assert sample.rows is not None
+        forms = fewer(SideBySide.of(*sample.Z.parts, sample.X))
+        labelled = SideBySide.of(*ensemble.labelled.parts, sample.rows.take(ensemble.labels.rows))
+        P = sharpened(mixture.vote.of(graphs.few), mixture.temperature)
+        return cls(small_blocks(forms), small_blocks(labelled), ensemble, P.mean(axis=0), mean_confidence(P))
+
+    def distributions(self, mixture: Mixture) -> tuple[Matrix, Matrix]:
+        """The probabilities of the sample and of the labelled rows, with the class shares of the graphs."""
+        P, P_labelled = mixture.of(self.sample).collect(), mixture.of(self.labelled).collect()
+        scales = scales_towards(P, self.shares, 1.0)
+        return normalised(P * scales), normalised(P_labelled * scales)
+
+    def linear_from(self, mixture: Mixture) -> Head:
+        """A classifier from the given labels, and from the surest of what the mixture says of other rows."""
+        labels, rng = self.ensemble.labels, self.ensemble.rng
+        P, _ = self.distributions(mixture)
+        others = np.flatnonzero(~np.isin(fewer(self.ensemble.sample.numbers), labels.rows))
+        sureness = P[others].max(axis=1)
+        others = others[sureness >= np.quantile(sureness, 1 - SURE_SHARE)] if len(others) else others
+        drawn = others[sample_indices(len(others), TAUGHT_ROWS, rng)]
+        X = np.concatenate([self.sample.collect().parts[-1][drawn], self.labelled.collect().parts[-1]])
+        codes = np.concatenate([P[drawn].argmax(axis=1), labels.given])
+        weights = np.concatenate([SURE_WEIGHT * P[drawn].max(axis=1), np.ones(len(labels.given))])
+        return fit_logistic(X, codes, len(labels.classes), weights)
+
+    def diffused(self, mixture: Mixture) -> Mixture:
+        """The mixture in which what it says has diffused on the graphs, which stay as sure as they were."""
+        graphs = replace(self.ensemble.graphs, Z=self.ensemble.graphs.few)
+        vote = graphs.diffused_from(*self.distributions(mixture), STEPS)
+        return mixture.refined(vote, temperature_for(vote.of(graphs.few), self.sureness))
+
+
+def small_blocks(forms: SideBySide) -> LocalRows:
+    return LocalRows(forms, block_rows=BLOCK_ROWS)
+
+
+def normalised(P: Matrix) -> Matrix:
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def as_sure_as(judged: Mixture, taught: Mixture, sample: Rows) -> Mixture:
+    """The taught mixture, on average as sure of the sample as the one that was judged."""
+    assert taught.head is not None
+    goal = mean_confidence(judged.of(sample).collect())
+    factor = temperature_for(taught.of(sample).collect(), goal)
+    return replace(taught, temperature=taught.temperature * factor, head=taught.head.times(1 / factor))
+
+
+def fit_logistic(X: Matrix, codes: NDArray[np.intp], n_classes: int, weights: Vector) -> Head:
+    """Logistic regression in single precision, by a few steps of a quasi-Newton method."""
+    scale = float(np.sqrt(np.mean(np.square(X, dtype=np.float64)))) or 1.0
+    X1 = np.column_stack([X / scale, np.ones(len(X))]).astype(np.float32)
+    Y, w = np.eye(n_classes, dtype=np.float32)[codes], weights.astype(np.float32)[:, None]
+
+    def loss(flat: Vector) -> tuple[float, Vector]:
+        W = flat.reshape(X1.shape[1], n_classes)
+        logits: Any = X1 @ W.astype(np.float32)
+        P = softmax(logits)
+        likelihood = float(np.sum(w[:, 0] * np.log(np.maximum(P[np.arange(len(codes)), codes], 1e-30))))
+        slope = (X1.T @ (w * (P - Y))).astype(np.float64)
+        slope[:-1] += W[:-1] / PENALTY
+        return -likelihood + float(np.sum(W[:-1] ** 2)) / PENALTY / 2, slope.ravel()
+
+    start = np.zeros(X1.shape[1] * n_classes)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+    W = found.x.reshape(X1.shape[1], n_classes)
+    return Head.of_linear(W[:-1] / scale, W[-1])
