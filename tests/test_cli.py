@@ -22,7 +22,6 @@ from sklearn.datasets import load_digits
 
 from files_with_mistakes import make_files
 from hidegl.auto import EFFORTS
-from hidegl.cli import work
 from hidegl.cli.running import run
 
 DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"
@@ -289,17 +288,16 @@ def test_json_is_all_that_is_printed(heaps, folder, capsys):
 
 
 @pytest.mark.parametrize("save", [save_parquet, save_folder, save_npy])
-def test_many_rows_are_read_from_disk_by_one_model(save, heaps, folder, capsys, monkeypatch):
+def test_rows_that_do_not_fit_into_memory_are_read_from_disk(save, heaps, folder, capsys, monkeypatch):
     X, truth = heaps
-    monkeypatch.setattr(work, "MANY_ROWS", 100)
     monkeypatch.setattr("hidegl.cli.columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
+    monkeypatch.setattr("hidegl.rows.local.KEPT_BYTES", 0)
     hidegl(f"label {save(X, truth)} --report report.html --model m.hidegl")
-    said = capsys.readouterr().err
-    assert "300 rows are many: one model reads them in blocks" in " ".join(said.split())
     (out,) = folder.glob("data.labelled.*")
     assert np.mean(np.array(read(out)["label"]) == truth) > 0.97
+    capsys.readouterr()
     hidegl("inspect m.hidegl --json")
-    assert json.loads(capsys.readouterr().out)["kind"] == "HiDeGL"
+    assert json.loads(capsys.readouterr().out)["kind"] == "AutoHiDeGL"
 
 
 def test_the_demo_runs(folder, capsys):

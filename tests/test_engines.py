@@ -197,6 +197,8 @@ class TestLaws:
         expected, got = (AutoHiDeGL("quick", random_state=0).fit(rows, y) for rows in (X, engine(X)))
         assert np.mean(got.transduction_ == expected.transduction_) >= SAME_LABELS
         np.testing.assert_array_equal(on_host(got.predict(engine(X[:100]))), expected.predict(X[:100]))
+        np.testing.assert_allclose(got.label_distributions_, expected.label_distributions_, atol=0.01)
+        np.testing.assert_array_equal(got.suggest(3), expected.suggest(3))
         expected, got = (HiDeGL(40, random_state=0).fit(rows, y) for rows in (X, engine(X)))
         np.testing.assert_array_equal(got.suggest(5), expected.suggest(5))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -15,19 +16,21 @@ from hidegl.basics.checks import check_name, is_auto, is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.threads import BLAS_THREADS
-from hidegl.ensemble.calibration import Calibration, mean_confidence, sharpened
+from hidegl.ensemble.calibration import Calibration, sharpened, summed_confidence
 from hidegl.ensemble.evidence import Evidence, leave_one_out
 from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
-from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.mixture import Mixture, assigned_rows, class_sums, summed_beside, summed_mixed
 from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
 from hidegl.model import Model
-from hidegl.questions.suggestions import openness
-from hidegl.rows.base import Rows
+from hidegl.questions.suggestions import open_mass
+from hidegl.rows.arrays import on_host
+from hidegl.rows.base import Rows, Sums
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device
+from hidegl.rows.side_by_side import SideBySide
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
@@ -222,20 +225,26 @@ class AutoHiDeGL(Model):
 
     def _distributions(self, rows: Rows | None = None) -> Rows:
         if rows is None:
-            return self._of_fit()
-        return self._mixture.of_new(self.structures_, rows)
+            return LocalRows(self._computed["saved"]) if "saved" in self._computed else self._mixture.of(self._forms())
+        return self._mixture.of(assigned_rows(self.structures_, rows))
 
-    def _of_fit(self) -> Rows:
-        """The class probabilities of the rows of the fit, lazily: from assignments, where they are kept."""
-        if "saved" in self._computed:
-            return LocalRows(self._computed["saved"])
+    def _forms(self) -> Rows:
+        """The rows of the fit, as the mixture takes them: assignments as they are kept, or computed from the rows."""
         first, *others = [structure.Z for structure in self.structures_]
         with_rows = [] if self._mixture.head is None or self._rows is None else [self._rows]
-        forms = first.beside(*others, *with_rows)
-        if forms is not None:
-            return self._mixture.of(forms)
+        kept = first.beside(*others, *with_rows)
+        if kept is not None:
+            return kept
         assert self._rows is not None, "assignments that are not kept are computed from the rows"
-        return self._mixture.of_new(self.structures_, self._rows)
+        return assigned_rows(self.structures_, self._rows)
+
+    def _summed(self, function: Callable[..., Sums], structure: Structure) -> tuple[Any, ...]:
+        """Sums over the assignments of the rows of the fit to the points of a structure, beside their probabilities."""
+        number = next(i for i, own in enumerate(self.structures_) if own is structure)
+        if "saved" in self._computed:
+            forms = SideBySide.of(structure.Z.collect(), self._computed["saved"])
+            return LocalRows(forms).sum(summed_beside, function)
+        return on_host(self._forms().sum(summed_mixed, function, number, *self._mixture.arguments))
 
     def _leave_one_out(self) -> Matrix:
         labels, P_loo = self.given_labels_, self._mixture.P_loo
@@ -245,10 +254,10 @@ class AutoHiDeGL(Model):
         return sharpened(P_loo, Calibration().temperature(Evidence(P_loo, labels)))
 
     def _open_mass(self, structure: Structure) -> Vector:
-        return structure.Z.collect().mass(openness(self.label_distributions_))
+        return self._summed(open_mass, structure)[0]
 
     def _at_points(self, structure: Structure) -> Matrix:
-        sums = structure.Z.collect().transposed_product(self.label_distributions_)
+        (sums,) = self._summed(class_sums, structure)
         return distributions(sums / np.maximum(structure.mass, 1e-12)[:, None], np.ones(sums.shape[1]))
 
     # Files and notebooks
@@ -277,5 +286,6 @@ class AutoHiDeGL(Model):
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         if self.given_labels_.any:
-            facts["mean confidence"] = f"{mean_confidence(self.label_distributions_):.2f}"
+            (total,) = on_host(self._distributions().sum(summed_confidence))
+            facts["mean confidence"] = f"{float(total) / self.n_rows_:.2f}"
         return facts

@@ -23,9 +23,6 @@ from hidegl.files.tables import Table
 
 Model = HiDeGL | AutoHiDeGL
 
-MANY_ROWS, MANY_NUMBERS = 1_000_000, 50_000_000
-"""Up to this number of rows, and of rows times classes, models are averaged. Beyond, one model reads rows in blocks."""
-
 
 @dataclass
 class Task:
@@ -104,11 +101,6 @@ class Task:
         )
 
     @property
-    def is_large(self) -> bool:
-        n = self.table.n_rows
-        return n > MANY_ROWS or n * max(len(self.classes), 1) > MANY_NUMBERS
-
-    @property
     def kept(self) -> list[str]:
         """The columns that go to the output: all except vectors and columns named like results."""
         return [
@@ -143,13 +135,7 @@ def text_length(table: Table, name: str) -> float:
 
 
 def fitted(task: Task, screen: Screen, *, effort: str | None, seed: int) -> tuple[Model, float]:
-    """A fitted model of the task, and the seconds it took. Without effort, or with very many rows: one HiDeGL model."""
-    if effort is not None and task.is_large:
-        screen.warn(
-            f"{task.table.n_rows:,} rows are many: one model reads them in blocks, instead of an average of models "
-            f"(--effort applies up to {MANY_ROWS:,} rows)"
-        )
-        effort = None
+    """A fitted model of the task, and the seconds it took. Without effort: one HiDeGL model."""
     model: Model
     if effort is None:
         model = HiDeGL(random_state=seed, verbose=screen.verbose)

@@ -8,7 +8,7 @@ kernel classifier, in which its weight is contained.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,8 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.calibration import log_probabilities, softmax
 from hidegl.ensemble.graphs import Vote, vote_distributions
 from hidegl.ensemble.heads import Head, head_scores
-from hidegl.rows.base import Rows
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Rows, Sums
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Labelling
 from hidegl.spreading.labels import Labels
@@ -69,12 +70,12 @@ class Mixture:
         """The class probabilities, lazily, of assignments to the points of each structure; and, for the classifier, of
         the prepared rows, beside them.
         """
-        return forms.map(mixed_distributions, self.vote.members, self.scales, self.temperature, self.head)
+        return forms.map(mixed_distributions, *self.arguments)
 
-    def of_new(self, structures: Sequence[Structure], rows: Rows) -> Rows:
-        """The same of prepared rows: a block at a time, where the rows are."""
-        points = tuple((s.searchable(rows), s.sigma, s.n_nearest) for s in structures)
-        return self.of(rows.map(assigned_forms, points))
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `mixed_distributions` needs beside the rows."""
+        return self.vote.members, self.scales, self.temperature, self.head
 
     # Files
 
@@ -118,6 +119,11 @@ class Mixture:
         )
 
 
+def assigned_rows(structures: Sequence[Structure], rows: Rows) -> Rows:
+    """Prepared rows with their assignments to the points of each structure, side by side, lazily."""
+    return rows.map(assigned_forms, tuple((s.searchable(rows), s.sigma, s.n_nearest) for s in structures))
+
+
 def assigned_forms(X: Any, points: tuple[tuple[Any, float, int], ...]) -> SideBySide:
     """A block of prepared rows: their assignments to the points of each structure, and the rows themselves."""
     return SideBySide.of(*(assignments(X, C, sigma, n_nearest) for C, sigma, n_nearest in points), X)
@@ -133,3 +139,18 @@ def mixed_distributions(
     """The class probabilities of a block of rows."""
     logits = log_probabilities(vote_distributions(forms, members) * scales) / temperature
     return softmax(logits if head is None else logits + head_scores(forms.parts[-1], head))
+
+
+def class_sums(Z: Assignments, P: Matrix) -> tuple[Matrix]:
+    """ZᵀP of a block."""
+    return (Z.transposed_product(P),)
+
+
+def summed_mixed(forms: SideBySide, function: Callable[..., Sums], number: int, *mixture: Any) -> Sums:
+    """Sums over the assignments to one structure's points and the class probabilities of a block of rows."""
+    return function(forms.parts[number], mixed_distributions(forms, *mixture))
+
+
+def summed_beside(forms: SideBySide, function: Callable[..., Sums]) -> Sums:
+    """The same where the probabilities stand beside the assignments."""
+    return function(*forms.parts)

@@ -34,9 +34,14 @@ def openness(P: Matrix) -> Vector:
     return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
 
 
-def open_mass(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
-    """Zᵀu of a block."""
-    return (Z.mass(openness(label_distributions(Z, A, delta, scales))),)
+def open_mass(Z: Assignments, P: Matrix) -> tuple[Vector]:
+    """Zᵀu of a block, with the class probabilities P of its rows."""
+    return (Z.mass(openness(P)),)
+
+
+def open_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
+    """The same where the probabilities follow from the scores of one structure."""
+    return open_mass(Z, label_distributions(Z, A, delta, scales))
 
 
 def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> NDArray[np.intp]:
