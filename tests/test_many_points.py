@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from hidegl import HiDeGL
 from hidegl.basics import linalg
@@ -58,6 +58,31 @@ def test_points_in_one_place_are_joined_in_the_tree():
     heads, tails = search.searchable(C, 3).tree_edges()
     assert connected_components(adjacency(heads, tails, len(C)), directed=False)[0] == 1
     assert len(heads) == len(C) - 1
+
+
+@pytest.mark.parametrize("at_most", [50, 4000])
+def test_parts_of_a_forest_are_joined_by_the_shortest_edges(at_most, monkeypatch):
+    monkeypatch.setattr(search, "JOINED_POINTS", at_most)
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(0, 12, 600))
+    C = rng.normal(size=(12, 5))[group] * 20 + rng.normal(size=(600, 5))
+    chain = np.flatnonzero(group[1:] == group[:-1])  # a path through each group
+    heads, tails = search.joined(C, chain, chain + 1)
+    assert len(heads) == 599
+    assert connected_components(adjacency(heads, tails, 600))[0] == 1
+    squares = ((C[:, None] - C) ** 2).sum(axis=2)
+    distances = [[squares[np.ix_(group == i, group == j)].min() for j in range(12)] for i in range(12)]
+    least = minimum_spanning_tree(distances).sum()
+    found = np.sum((C[heads[len(chain) :]] - C[tails[len(chain) :]]) ** 2)
+    assert found == pytest.approx(least, rel=1e-5) if at_most == 4000 else least <= found < 2 * least
+
+
+def test_a_forest_of_very_many_trees_is_joined(monkeypatch):
+    monkeypatch.setattr(search, "JOINED_POINTS", 50)
+    C = np.random.default_rng(0).normal(size=(200, 3))
+    heads, tails = search.joined(C, np.arange(0, 200, 2), np.arange(1, 200, 2))
+    assert len(heads) == 199
+    assert connected_components(adjacency(heads, tails, 200))[0] == 1
 
 
 def test_seeds_in_cells_are_as_good_as_seeds_anywhere():

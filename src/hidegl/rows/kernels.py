@@ -64,23 +64,6 @@ def nearest_in_cells(X, order, starts, lists, listed, s):
 
 
 @compiled
-def nearest_pair(X, C):
-    """The nearest point of each row, and the squared distance to it."""
-    nearest, distances = np.zeros(len(X), np.intp), np.full(len(X), np.inf)
-    for i in range(len(X)):
-        for j in range(len(C)):
-            total = 0.0
-            for m in range(X.shape[1]):
-                difference = X[i, m] - C[j, m]
-                total += difference * difference
-                if total >= distances[i]:
-                    break
-            if total < distances[i]:
-                nearest[i], distances[i] = j, total
-    return nearest, distances
-
-
-@compiled
 def squared_distances(X, C, columns):
     """‖x_i − c_j‖² for the points j named in row i, from the differences: exact where ‖x‖²−2xc+‖c‖² cancels."""
     b, s = columns.shape

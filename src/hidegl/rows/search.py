@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
+from hidegl.basics.threads import in_order
 from hidegl.rows import kernels
 
 SEARCHED_POINTS = 2000
@@ -31,6 +32,9 @@ LLOYD_STEPS = 5
 
 TREE_NEIGHBOURS = 12
 """The spanning tree uses this number of nearest neighbours per point, the point itself included."""
+
+JOINED_POINTS, JOINED_BLOCK = 3000, 256
+"""About how many points are compared where the parts of a forest are joined, and how many of them at a time."""
 
 SEEDED_CELLS = 12
 """k-means++ compares a new seed with the rows of this number of cells, out of √k."""
@@ -132,17 +136,53 @@ def cell_centres(C: NDArray[np.float32], m: int) -> NDArray[np.float32]:
 def joined(
     C: NDArray[np.float64], heads: NDArray[np.intp], tails: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """A forest with its trees joined to one, the smallest first, each by the shortest edge to the rest."""
+    """A forest with its trees joined to one, by the spanning tree of the least distances between them.
+
+    Of many points, some of each tree are compared.
+    """
     forest = sp.csr_array((np.ones(len(heads)), (heads, tails)), shape=(len(C), len(C)))
     n_trees, tree_of = connected_components(forest, directed=False)
-    new_heads, new_tails = [], []
-    for _ in range(n_trees - 1):
-        sizes = np.bincount(tree_of, minlength=n_trees)
-        smallest = np.where(sizes > 0, sizes, len(C) + 1).argmin()
-        own, others = np.flatnonzero(tree_of == smallest), np.flatnonzero(tree_of != smallest)
-        nearest, distances = kernels.nearest_pair(C[own], C[others])
-        closest = int(distances.argmin())
-        new_heads.append(own[closest])
-        new_tails.append(others[nearest[closest]])
-        tree_of[own] = tree_of[new_tails[-1]]
-    return np.concatenate([heads, np.array(new_heads, np.intp)]), np.concatenate([tails, np.array(new_tails, np.intp)])
+    if n_trees == 1:
+        return heads, tails
+    order = np.argsort(tree_of, kind="stable")
+    if n_trees > JOINED_POINTS:  # as where rows are copies of one another: one point of each tree stands for it
+        first = order[np.searchsorted(tree_of[order], np.arange(n_trees))]
+        parent = kernels.prim(C[first])
+        return np.concatenate([heads, first[1:]]), np.concatenate([tails, first[parent[1:]]])
+    order = order[some_of_each(tree_of[order], n_trees)]
+    starts = np.searchsorted(tree_of[order], np.arange(n_trees))
+    points = C[order].astype(np.float32)
+    between = minimum_spanning_tree(least_distances(points, starts)).tocoo()
+    parts = np.split(np.arange(len(order)), starts[1:])
+    ends = [shortest_edge(points, parts[i], parts[j]) for i, j in zip(between.row, between.col, strict=True)]
+    new_heads, new_tails = order[np.array(ends, dtype=np.intp).T]
+    return np.concatenate([heads, new_heads]), np.concatenate([tails, new_tails])
+
+
+def some_of_each(tree_of: NDArray[np.intp], n_trees: int) -> NDArray[np.bool_]:
+    """Which of the points, sorted by their tree, are compared: all, or the first of each tree and every so manieth."""
+    step = max(len(tree_of) // JOINED_POINTS, 1)
+    chosen = np.arange(len(tree_of)) % step == 0
+    chosen[np.searchsorted(tree_of, np.arange(n_trees))] = True
+    return chosen
+
+
+def least_distances(points: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """The least squared distance between the points of two groups, for each two; points are sorted by group."""
+    norms = 2 * half_norms(points)
+
+    def of_block(start: int) -> NDArray[np.float32]:
+        some = slice(start, start + JOINED_BLOCK)
+        distances = norms[some, None] + norms - 2 * (points[some] @ points.T)
+        return np.minimum.reduceat(distances, starts, axis=1)
+
+    blocks = list(in_order(of_block, range(0, len(points), JOINED_BLOCK)))
+    least = np.minimum.reduceat(np.concatenate(blocks), starts, axis=0)
+    return np.maximum(least, np.finfo(np.float32).tiny)  # scipy takes an edge of length 0 for none
+
+
+def shortest_edge(points: NDArray[np.float32], one: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[int, int]:
+    """The nearest two points of two groups."""
+    distances = half_norms(points[one])[:, None] + half_norms(points[other]) - points[one] @ points[other].T
+    i, j = divmod(int(distances.argmin()), len(other))
+    return int(one[i]), int(other[j])
