@@ -208,6 +208,19 @@ class TestTensors:
     def torch(self):
         return pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
 
+    def test_seeds_in_rounds_are_different_rows_and_as_good(self, torch):
+        from hidegl.rows import on_torch
+
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40, 8))[rng.integers(0, 40, 3000)] * 5 + rng.normal(size=(3000, 8))
+        tensor, draws = torch.from_numpy(X), torch.from_numpy(rng.random(600))
+        found = {}
+        for way in (on_torch.kmeans_plus_plus, on_torch.seeds_in_rounds):
+            seeds = way(tensor, draws)
+            found[way] = float(torch.cdist(tensor, tensor[seeds]).square().amin(dim=1).mean())
+        assert len(seeds.unique()) == 600
+        assert found[on_torch.seeds_in_rounds] < 1.1 * found[on_torch.kmeans_plus_plus]
+
     def test_a_tensor_in_is_a_tensor_out(self, torch):
         X, y = problem("digits")
         model = HiDeGL(60, device="cpu", random_state=0).fit(torch.from_numpy(X), torch.from_numpy(y))

@@ -21,6 +21,9 @@ PRODUCT_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
 FUSED_NEAREST = 8
 """The most points per row that the kernel keeps in registers."""
 
+SEEDED_ONE_BY_ONE, SEEDING_ROUNDS = 2000, 100
+"""More seeds than this are drawn in so many rounds, on a GPU."""
+
 FUSED_TREE, FUSED_SEEDS = 2**14, 2**14
 """The most points of a tree, and the most rows of a seeding, that fit into one program."""
 
@@ -158,6 +161,8 @@ def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
 
         return fused.kmeans_plus_plus(squared_distances(X.float()), draws)
     X = X.float() if X.element_size() < 4 else X
+    if X.is_cuda and len(draws) > SEEDED_ONE_BY_ONE:
+        return seeds_in_rounds(X, draws)
     chosen = torch.empty(len(draws), dtype=torch.int64, device=X.device)
     chosen[0] = (draws[0] * len(X)).long()
     closest = torch.full((len(X),), torch.inf, dtype=torch.float64, device=X.device)
@@ -166,6 +171,24 @@ def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
         passed = closest.cumsum(dim=0)
         chosen[t] = torch.searchsorted(passed, (draws[t] * passed[-1])[None], right=True)[0].clamp(max=len(X) - 1)
     return chosen
+
+
+def seeds_in_rounds(X: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
+    """k-means++ with several rows drawn at a time (k-means‖): as good for many seeds, and a device is kept busy.
+
+    Rows that were drawn twice are replaced by those farthest from all others.
+    """
+    chosen = (draws[:1] * len(X)).long()
+    closest = torch.full((len(X),), torch.inf, dtype=X.dtype, device=X.device)
+    newest = chosen
+    for part in draws[1:].split(max(len(draws) // SEEDING_ROUNDS, 1)):
+        closest = torch.minimum(closest, torch.cdist(X, X[newest]).square_().amin(dim=1))
+        passed = closest.double().cumsum(dim=0)
+        newest = torch.searchsorted(passed, part * passed[-1], right=True).clamp(max=len(X) - 1)
+        chosen = torch.cat([chosen, newest])
+    chosen = chosen.unique()
+    closest[chosen] = -1
+    return torch.cat([chosen, closest.topk(len(draws) - len(chosen)).indices])
 
 
 def squared_distances(C: torch.Tensor) -> torch.Tensor:

@@ -141,7 +141,8 @@ def joined(
     Of many points, some of each tree are compared.
     """
     forest = sp.csr_array((np.ones(len(heads)), (heads, tails)), shape=(len(C), len(C)))
-    n_trees, tree_of = connected_components(forest, directed=False)
+    n_trees, labels = connected_components(forest, directed=False)
+    tree_of = labels.astype(np.intp)
     if n_trees == 1:
         return heads, tails
     order = np.argsort(tree_of, kind="stable")
