@@ -70,9 +70,9 @@ def vote_distributions(
     return P / namespace(P).sum(P, axis=1, keepdims=True)
 
 
-def fewer(forms: Any) -> Any:
+def fewer(forms: Any, at_least: int = 0) -> Any:
     """A few rows of a block that are enough for means."""
-    return forms[:: max(forms.shape[0] // FEW_ROWS, 1)]
+    return forms[:: max(forms.shape[0] // max(FEW_ROWS, at_least), 1)]
 
 
 def squared(P: Matrix) -> Matrix:

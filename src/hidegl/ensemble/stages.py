@@ -11,13 +11,16 @@ import numpy as np
 from hidegl.basics.linalg import Vector
 from hidegl.ensemble.calibration import Calibration
 from hidegl.ensemble.evidence import Evidence
-from hidegl.ensemble.graphs import Graphs
+from hidegl.ensemble.graphs import Graphs, fewer
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
+
+ROWS_PER_POINT = 4
+"""With fewer rows, the cut of a graph cannot be told from noise."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Ensemble:
     @cached_property
     def trial(self) -> Graphs:
         """The graph of the smallest member over fewer rows, for what is tried several times."""
-        member, few = self.smallest, self.graphs.few
+        member = self.smallest
+        few = fewer(self.sample.Z, ROWS_PER_POINT * self.spreaders[member].structure.n_points)
         rules = [self.spreaders[member].lgc_rule]
         Z, labelled = (SideBySide.of(forms.parts[member]) for forms in (few, self.labelled))
         return Graphs(Z, labelled, self.sample.n_rows, rules, self.labels)
