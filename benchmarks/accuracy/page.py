@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
-from cells import CELLS, OTHERS
+from cells import CELLS, NOT_CLUSTERED, OTHERS
 
 from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title
 from hidegl.basics.archives import replacing
@@ -65,7 +65,7 @@ PAPERS_CELLS = [(data, n) for data, counts in CELLS.items() for n in counts]
 def means_table(results: Results) -> str:
     lines = ["| nothing tuned | mean accuracy |", "|---|---|"]
     lines += [f"| {shown_name(effort)} | **{results.mean_over(effort, PAPERS_CELLS)}** |" for effort in EFFORTS[1:]]
-    others = ("Poisson", "LabelSpreading")
+    others = ("Poisson", "LabelSpreading", *peers.SIMPLE)
     lines += [f"| {method} | {results.mean_over(method, PAPERS_CELLS)} |" for method in others]
     average = mean(paper_best(*cell) for cell in PAPERS_CELLS)
     return "\n".join([*lines, f"| the paper's best variant, tuned on the accuracy that it reports | {average:.2f} |"])
@@ -95,6 +95,19 @@ def others_table(results: Results) -> str:
         lines += [f"| {title(data)} | {n} | {results.shown('default', data, n)} |" for n in counts]
     five = [(data, n) for data, counts in {**unbalanced, "usps2": CELLS["usps2"]}.items() for n in counts]
     return "\n".join([*lines, f"| mean, with USPS-2 | | **{results.mean_over('default', five)}** |"])
+
+
+def simple_table(results: Results) -> str:
+    """Rows that do not cluster, beside the simple methods."""
+    methods = ["default", "Poisson", "LabelSpreading", *peers.SIMPLE]
+    lines = [f"| data | labels | {' | '.join(map(shown_name, methods))} |", "|---|---|" + "---|" * len(methods)]
+    for data, counts in NOT_CLUSTERED.items():
+        for n in counts:
+            row = " | ".join(results.shown(method, data, n) for method in methods)
+            lines.append(f"| {title(data)} | {n} | {row} |")
+    wanted = [(data, n) for data, counts in NOT_CLUSTERED.items() for n in counts]
+    means = " | ".join(results.mean_over(method, wanted) for method in methods)
+    return "\n".join([*lines, f"| mean | | {means} |"])
 
 
 def methods_table(results: Results, data: str, methods: Iterable[str]) -> str:
@@ -145,6 +158,7 @@ def tables(results: Results) -> dict[str, str]:
         "means": means_table(results),
         "cells": cells_table(results),
         "unbalanced": others_table(results),
+        "not_clustered": simple_table(results),
         "mnist": methods_table(results, "mnist", [*EFFORTS, *graphs, "LabelSpreading"]),
         "seconds": seconds_table(),
         "banking77": methods_table(results, "banking77", banking),
