@@ -201,8 +201,8 @@ class AutoHiDeGL(Model):
             lines += [
                 f"{described_classes(labels)}; expected shares: {self._named_shares()}. "
                 f"The class shares are {s['shares_are']}{why}.",
-                f"By how far rows cluster, and by the labels that each predicts without seeing them, a kernel "
-                f"classifier gets a weight of {s['kernel_weight']:.0%} beside the graphs.",
+                f"A kernel classifier has a weight of {s['kernel_weight']:.0%} beside the graphs: by how far rows "
+                f"cluster, and by how well each predicts labels that it has not seen.",
             ]
         return "\n".join(lines)
 

@@ -22,6 +22,8 @@ Vector = NDArray[np.float64]
 TOLERANCE, ROUGH = 1e-5, 1e-4
 """The relative residual at which a sparse system counts as solved; and where labels are to come out, not numbers."""
 
+MOST_ITERATIONS = 1000
+
 MANY_COLUMNS = 5
 """From here on, a rough solve is faster by a product with the inverse."""
 
@@ -80,15 +82,33 @@ class SparseSystem:
 
     def solve(self, right: Matrix, *, rough: bool = False) -> Matrix:
         """Some columns in each of several threads."""
+        columns = right[:, None] if right.ndim == 1 else right
         scaled, roots = self._scaled
+        if rough:
+            return (roots * self._rough_solution(roots * columns)).reshape(right.shape)
 
         def solution(columns: Matrix) -> Matrix:
-            return roots * conjugate_gradients(scaled.__matmul__, roots * columns, tol=ROUGH if rough else TOLERANCE)
+            return conjugate_gradients(scaled.__matmul__, columns, tol=TOLERANCE)
 
-        columns = right[:, None] if right.ndim == 1 else right
         n_parts = max(min(columns.shape[1] // FEW_COLUMNS, MOST_PARTS), 1)
-        parts = [np.ascontiguousarray(part) for part in np.array_split(columns, n_parts, axis=1)]
-        return np.concatenate(list(in_order(solution, parts)), axis=1).reshape(right.shape)
+        parts = [np.ascontiguousarray(part) for part in np.array_split(roots * columns, n_parts, axis=1)]
+        return (roots * np.concatenate(list(in_order(solution, parts)), axis=1)).reshape(right.shape)
+
+    def _rough_solution(self, right: Matrix) -> Matrix:
+        """Of the scaled system, in single precision: columns of unit length, padded to groups of the same width."""
+        from hidegl.basics import solving  # compiled when it is needed
+
+        matrix, entries = self._scaled[0], self._single_precision
+        lengths = np.maximum(np.linalg.norm(right, axis=0), np.finfo(np.float64).tiny)
+        padded = np.zeros((len(right), -(-right.shape[1] // solving.WIDTH) * solving.WIDTH), np.float32)
+        padded[:, : right.shape[1]] = right / lengths
+
+        def solution(start: int) -> NDArray[np.float32]:
+            part = np.ascontiguousarray(padded[:, start : start + solving.WIDTH])
+            return solving.conjugate_gradients(matrix.indptr, matrix.indices, entries, part, ROUGH, MOST_ITERATIONS)
+
+        parts = list(in_order(solution, range(0, padded.shape[1], solving.WIDTH)))
+        return np.concatenate(parts, axis=1)[:, : right.shape[1]] * lengths
 
     @cached_property
     def _scaled(self) -> tuple[sp.csr_array, Matrix]:
@@ -96,6 +116,11 @@ class SparseSystem:
         roots = 1 / np.sqrt(self.matrix.diagonal())
         diagonal = sp.diags_array(roots)
         return sp.csr_array(diagonal @ self.matrix @ diagonal), roots[:, None]
+
+    @cached_property
+    def _single_precision(self) -> NDArray[np.float32]:
+        """The entries of the scaled matrix."""
+        return self._scaled[0].data.astype(np.float32)
 
     def plus(self, matrix: Any) -> SparseSystem:
         """The system with another matrix added."""

@@ -8,7 +8,7 @@ from hidegl.spreading.labels import Labels
 
 PREPARATIONS = {
     "unit": "scaled to length 1, because no value is negative or there are many columns",
-    "standardize": "standardised by column, because there are few columns or one varies far more than the others",
+    "standardize": "standardised by column, because columns are few or of several units, or rows differ by length",
     None: "used as they are",
 }
 
