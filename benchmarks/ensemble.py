@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import memory, store, stored
+from harness import memory, seconds, store, stored_parts
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set
 from hidegl.ensemble.members import EFFORTS
@@ -45,21 +45,7 @@ def main() -> None:
     for part in sys.argv[1:] or PARTS:
         result = PARTS[part]()
         print(json.dumps(result, indent=1), flush=True)
-        store("ensemble", {**measured(), part: result})
-
-
-def measured() -> dict[str, Any]:
-    return {part: result for part, result in stored("ensemble").items() if part in PARTS}
-
-
-def seconds(function: Callable[[], Any], repeats: int = 3) -> float:
-    """The median over several runs."""
-    taken = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        function()
-        taken.append(time.perf_counter() - begun)
-    return round(median(taken), 3)
+        store("ensemble", {**stored_parts("ensemble", PARTS), part: result})
 
 
 # Beside others
@@ -143,7 +129,7 @@ def relabel() -> dict[str, float]:
             return model.relabel(labels).transduction_
 
         again()
-        found[title] = seconds(again)
+        found[title] = round(seconds(again, 3), 3)
         print(title, found[title], flush=True)
     return found
 
@@ -178,9 +164,9 @@ def small() -> dict[str, Any]:
             return AutoHiDeGL(random_state=0).fit(X, labels).transduction_
 
         fit()
-        alone = seconds(fit, 5)
+        alone = round(seconds(fit, 5), 3)
         with busy_cores():
-            found[name] = {"alone": alone, "beside_busy_processes": seconds(fit)}
+            found[name] = {"alone": alone, "beside_busy_processes": round(seconds(fit, 3), 3)}
         print(name, found[name], flush=True)
     return found
 

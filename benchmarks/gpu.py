@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from harness import store, stored
+from harness import store, stored_parts
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, load_shifted_digits
 from hidegl.rows.tensors import TensorRows
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measured() -> dict[str, Any]:
-    return {part: result for part, result in stored("gpu").items() if part in PARTS}
+    return stored_parts("gpu", PARTS)
 
 
 def device() -> dict[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,21 @@ def paper_best(name: str, n_labels: int) -> float | None:
 
 
 # Results
+
+
+def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
+    """How long a function takes: the median over several runs."""
+    taken = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - begun)
+    return median(taken)
+
+
+def stored_parts(name: str, parts: Iterable[str]) -> dict[str, Any]:
+    """The parts of a result file that are stored already."""
+    return {part: result for part, result in stored(name).items() if part in parts}
 
 
 def memory(field: str) -> float:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import DOCS, memory, store, stored, title
+from harness import DOCS, memory, seconds, store, stored, stored_parts, title
 from hidegl import HiDeGL
 from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set, load_shifted_digits
 from hidegl.paper.quoted import paper_seconds
@@ -57,17 +57,7 @@ def main() -> None:
 
 
 def measured() -> dict[str, Any]:
-    return {part: result for part, result in stored("speed").items() if part in PARTS}
-
-
-def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
-    """The median over several runs."""
-    taken = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        function()
-        taken.append(time.perf_counter() - begun)
-    return median(taken)
+    return stored_parts("speed", PARTS)
 
 
 # The parts

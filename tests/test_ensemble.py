@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -327,12 +328,15 @@ def test_graphs_and_a_linear_classifier_learn_from_each_other(tmp_path):
     np.testing.assert_array_equal(loaded.label_distributions_, model.label_distributions_)
 
 
-def test_embeddings_are_told_from_amounts():
+def test_rows_that_differ_by_length_are_standardised():
     rng = np.random.default_rng(0)
+    amounts = np.maximum(rng.normal(size=(300, 120)), 0)  # often 0, as pixels and counts are
+    brightness = rng.uniform(1, 5, size=(300, 1)) * rng.uniform(0.9, 1.1, size=(300, 120))
     signed = rng.normal(size=(300, 120))
-    for X, expected in ((signed, True), (abs(signed), False), (signed[:, :10], False)):
-        preparation = learn_preparation(LocalRows(X), preprocess="auto", n_components="auto", rng=rng)
-        assert preparation.is_of_directions == expected
+    for X, expected in ((amounts, "unit"), (signed, "unit"), (brightness, "standardize"), (signed[:, :60], None)):
+        for rows in (X, sp.csr_array(X)):
+            preparation = learn_preparation(LocalRows(rows), preprocess="auto", n_components=None, rng=rng)
+            assert preparation.preprocess == expected
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=6))

@@ -10,6 +10,7 @@ from importlib.metadata import requires
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
@@ -160,7 +161,10 @@ def test_an_ensemble_without_kept_assignments_is_the_same(tmp_path, monkeypatch)
     assert np.mean(model.transduction_[unlabelled] == truth[unlabelled]) > 0.97
     np.testing.assert_allclose(model.predict_proba(X)[unlabelled], model.label_distributions_[unlabelled], atol=1e-9)
     model.save(tmp_path / "model")
-    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(NotFittedError, match="too many to be saved with the model"):
+        loaded.relabel(y)
 
 
 # Checkpoints of ensembles

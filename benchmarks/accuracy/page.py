@@ -204,6 +204,7 @@ def plot(results: Results, path: Path) -> None:
         "default": ("AutoHiDeGL()", "#0072B2", "o", "-"),
         "Poisson": ("Poisson learning", "#D55E00", "s", "-"),
         "LabelSpreading": ("LabelSpreading", "#009E73", "^", "-"),
+        "logistic regression": ("logistic regression", "#CC79A7", "D", "-"),
     }
     figure, axes = plt.subplots(2, 4, figsize=(11, 5.2), layout="constrained")
     for axis, (data, counts) in zip(axes.flat, CELLS.items(), strict=True):
@@ -224,7 +225,7 @@ def plot(results: Results, path: Path) -> None:
         axis.set_ylabel("accuracy in percent")
     for axis in axes[1]:
         axis.set_xlabel("number of labels")
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(path, dpi=130)
 
 

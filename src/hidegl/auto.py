@@ -118,7 +118,7 @@ class AutoHiDeGL(Model):
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=0) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, checkpoint, progress)
-            self._sample = RowSample.of([spreader.structure for spreader in spreaders], self._rows, self._seed)
+            self._sample: RowSample | None = None
             progress.passing("labelling", rows.n_rows)
             self._label(labels, spreaders)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
@@ -153,13 +153,10 @@ class AutoHiDeGL(Model):
         return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
 
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
-        mixture = label_together(
-            spreaders,
-            labels,
-            ExpectedShares.of(self.class_prior, labels),
-            self._sample,
-            seed=self._seed,
-        )
+        if self._sample is None:
+            self._sample = RowSample.of([spreader.structure for spreader in spreaders], self._rows, self._seed)
+        shares = ExpectedShares.of(self.class_prior, labels)
+        mixture = label_together(spreaders, labels, shares, self._sample, seed=self._seed)
         return self._take_over(mixture, spreaders)
 
     # What was learned
@@ -270,7 +267,7 @@ class AutoHiDeGL(Model):
 
     def __set_hidegl_state__(self, state: State) -> None:
         values, arrays = state
-        self._effort, self._seed, self._rows = values["effort"], values.get("seed", 0), None
+        self._effort, self._seed, self._rows, self._sample = values["effort"], values.get("seed", 0), None, None
         super().__set_hidegl_state__(state)
         if "distributions" in arrays:
             self._computed["saved"] = arrays["distributions"].reshape(self.n_rows_, len(self.classes_))
@@ -280,8 +277,6 @@ class AutoHiDeGL(Model):
     ) -> None:
         mixture = Mixture.restored(labels, [structure.n_points for structure in structures], values, arrays)
         self._take_over(mixture, tuple(map(Spreader, structures)))
-        if all(structure.is_kept for structure in structures):
-            self._sample = RowSample.of(structures, None, self._seed)
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

@@ -76,12 +76,6 @@ def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
     return scales / scales.sum()
 
 
-def moved_towards(P: Matrix, shares: Vector, strength: float) -> Matrix:
-    """P with its columns scaled so, rows normalised."""
-    scaled = P * scales_towards(P, shares, strength)
-    return scaled / scaled.sum(axis=1, keepdims=True)
-
-
 def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:
     """What to multiply each column of F with, so that 1ᵀF is proportional to the shares."""
     if shares is None:

@@ -82,11 +82,6 @@ class Preparation:
     basis: NDArray[np.float64] | None = None
 
     @property
-    def is_of_directions(self) -> bool:
-        """Whether the rows are directions with signs, as embeddings are: amounts have no negative mean."""
-        return self.preprocess == "unit" and bool(self.offset.min() < 0)
-
-    @property
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         """Its arrays by name, for a file; `of` reads them."""
         named = {"offset": self.offset, "bounds": self.bounds, "scale": self.scale, "basis": self.basis}
