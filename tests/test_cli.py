@@ -372,7 +372,7 @@ def test_a_broken_off_writing_leaves_no_file(error, line, heaps, folder, capsys,
     X, truth = heaps
     write_csv("data.csv", columns_of(X, truth))
 
-    def broken(block):
+    def broken(*_):
         raise error
 
     monkeypatch.setattr("hidegl.cli.outputs.label_columns", broken)
@@ -393,3 +393,100 @@ def test_a_signal_ends_it_cleanly(folder):
     assert done.returncode == 1
     assert done.stderr == "hidegl: interrupted, nothing was left half-written\n"
     assert [path.name for path in folder.iterdir()] == ["data.npy"]
+
+
+# How far to trust the labels
+
+
+def mixed_heaps(n=600):
+    """Three heaps that overlap, so that some rows are unsure."""
+    y = np.arange(n) % 3
+    X = 2 * np.eye(8)[y] + np.random.default_rng(0).normal(0, 0.8, (n, 8))
+    return X.round(4), np.array(["left", "right", "above"])[y]
+
+
+def read_csv(path):
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_accepted_labels_are_kept_and_the_others_listed_for_review(folder, capsys):
+    X, truth = mixed_heaps()
+    columns = columns_of(X, truth)
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --labels kind --effort quick --accept 0.9 --model m.hidegl --json")
+    answer = json.loads(capsys.readouterr().out)
+    labelled, review = read_csv("data.labelled.csv"), read_csv("data.review.csv")
+    blank = [i for i, row in enumerate(labelled) if row["label"] == ""]
+    assert [int(row["row"]) for row in review] == blank
+    assert answer["accepted"]["rows"] == len(X) - len(blank) - answer["labels"]
+    assert 0 < len(blank) < len(X) / 2
+    for row in review:
+        assert labelled[int(row["row"])]["confidence"] == row["confidence"]
+        assert row["id"] == f"r{row['row']}"
+        assert row["likely"] != row["second"]
+        assert float(row["confidence"]) >= float(row["second_confidence"])
+        assert row["label"] == ""
+    kept = [i for i in range(len(X)) if i not in blank]
+    right = np.mean([labelled[i]["label"] == truth[i] for i in kept])
+    assert right > np.mean([review[i]["likely"] == truth[row] for i, row in enumerate(blank)])
+    low, high = answer["expected_accuracy"]["low"], answer["expected_accuracy"]["high"]
+    assert low <= answer["mean_confidence"] <= high
+    # a person fills in the file, and gives it back
+    write_csv("data.review.csv", {**{k: [r[k] for r in review] for k in review[0]}, "label": truth[blank].tolist()})
+    hidegl("label data.csv --labels data.review.csv --effort quick -q -o again.csv")
+    assert [read_csv("again.csv")[i]["label"] for i in blank] == truth[blank].tolist()
+    # new rows
+    hidegl("predict m.hidegl data.csv --accept 0.9 -o predicted.csv --force")
+    said = capsys.readouterr().err
+    assert re.search(r"accepted +\d+ labels \(\d+ %\), of which about 9\d(\.\d)? % are right", said)
+    predicted = read_csv("predicted.csv")
+    assert 0 < sum(row["label"] == "" for row in predicted) < len(X) / 2
+
+
+def test_a_share_that_cannot_be_accepted(heaps, folder, capsys):
+    X, truth = heaps
+    write_csv("data.csv", columns_of(X, truth))
+    for wrong in ("0", "95", "-1"):
+        hidegl(f"label data.csv --labels kind --accept {wrong}", expected=2)
+        assert "--accept must be a share above 0 and at most 1, such as 0.95, got" in capsys.readouterr().err
+    hidegl("label data.csv --labels kind --effort quick --accept 1")
+    assert "accepted  none: so few labels cannot show that any is as surely right" in capsys.readouterr().err
+    assert len(read_csv("data.review.csv")) == len(X) - 12
+    hidegl("label data.csv --labels kind --effort quick --accept 1 -o other.csv", expected=2)
+    assert "data.review.csv exists already" in capsys.readouterr().err
+
+
+def test_a_class_without_a_label_is_told(folder, capsys):
+    rng = np.random.default_rng(0)
+    y = np.arange(800) % 4
+    X = (6 * np.eye(8)[y] + rng.normal(0, 0.7, (800, 8))).round(4)
+    names = np.array(["left", "right", "above", "nowhere"])[y]
+    given_rows = rng.permutation(np.flatnonzero(y != 3))[:40]
+    columns = columns_of(X, names) | {"kind": [name if i in given_rows else None for i, name in enumerate(names)]}
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --labels kind --effort quick")
+    said = capsys.readouterr().err
+    assert re.search(r"\d+ rows form a group in which nothing is labelled, for example row \d+, 'r\d+'; for want", said)
+    hidegl("label data.csv --labels kind --effort quick --json --force")
+    (group,) = json.loads(capsys.readouterr().out)["unfamiliar"]
+    assert group["rows"] == pytest.approx(200, abs=10)
+    assert set(y[group["examples"]]) == {3}
+
+
+def test_spellings_of_one_class(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    columns["kind"][0], columns["kind"][25], columns["kind"][150] = "Left", "?", "skip"
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --labels kind --effort quick")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "y holds 'Left' and 'left' as different classes: if they are one, give them one name (on the" in said
+    assert "'?' is read as no label, in 1 rows" in said
+    assert "'skip' is read as no label, in 1 rows" in said
+    hidegl("label data.csv --labels kind --effort quick --merge-names --force --json")
+    found = capsys.readouterr()
+    assert [line["label"] for line in json.loads(found.out)["classes"]] == ["above", "left", "right"]
+    for command in ("audit", "suggest -n 3"):
+        hidegl(f"{command} data.csv --labels kind --merge-names --force")
+        assert "Left counts as 'left', in 1 rows" in " ".join(capsys.readouterr().err.split())

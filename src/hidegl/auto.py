@@ -16,15 +16,16 @@ from hidegl.basics.checks import check_name, is_auto, is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.threads import BLAS_THREADS
-from hidegl.ensemble.calibration import Calibration, sharpened, summed_confidence
+from hidegl.calibrated import CalibratedModel
+from hidegl.ensemble.calibration import Calibration, sharpened
 from hidegl.ensemble.evidence import Evidence, leave_one_out
 from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows, class_sums, summed_beside, summed_mixed
 from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
+from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
-from hidegl.model import Model
 from hidegl.questions.suggestions import open_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, Sums
@@ -44,7 +45,7 @@ MOST_SHARES = 10
 
 
 @dataclass(repr=False, eq=False)
-class AutoHiDeGL(Model):
+class AutoHiDeGL(CalibratedModel):
     """Semi-supervised classification with nothing to set: an average of HiDeGL models of several sizes.
 
     Parameters
@@ -77,6 +78,8 @@ class AutoHiDeGL(Model):
         The probabilities behind `transduction_`, calibrated; rows sum to 1.
     structures_ : tuple of Structure
         The points, tree and assignments of each model that is averaged.
+    expected_accuracy_ : ExpectedAccuracy
+        The share of labels that are expected to be right, of those that were not given: `mean`, `low` and `high`.
     settings_ : dict
         What was chosen; `summary()` says it in words.
     n_features_in_ : int
@@ -155,9 +158,12 @@ class AutoHiDeGL(Model):
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
         if self._sample is None:
             self._sample = RowSample.of([spreader.structure for spreader in spreaders], self._rows, self._seed)
-        shares = ExpectedShares.of(self.class_prior, labels)
-        mixture = label_together(spreaders, labels, shares, self._sample, seed=self._seed)
-        return self._take_over(mixture, spreaders)
+        strays = Strays.none(labels) if not is_auto(self.class_prior) else Strays.among(labels, spreaders, self._sample)
+        strays.warn(labels)
+        learned = labels.some(~strays.mask)
+        shares = ExpectedShares.of(self.class_prior, learned)
+        mixture = label_together(spreaders, learned, shares, self._sample, seed=self._seed)
+        return self._take_over(mixture.with_strays(labels, strays), spreaders)
 
     # What was learned
 
@@ -200,6 +206,7 @@ class AutoHiDeGL(Model):
                 f"The class shares are {s['shares_are']}{why}.",
                 f"A kernel classifier has a weight of {s['kernel_weight']:.0%} beside the graphs: by how far rows "
                 f"cluster, and by how well each predicts labels that it has not seen.",
+                f"Expected: {self.expected_accuracy_}.",
             ]
         return "\n".join(lines)
 
@@ -281,6 +288,5 @@ class AutoHiDeGL(Model):
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         if self.given_labels_.any:
-            (total,) = on_host(self._distributions().sum(summed_confidence))
-            facts["mean confidence"] = f"{float(total) / self.n_rows_:.2f}"
+            facts["expected"] = str(self.expected_accuracy_)
         return facts

@@ -20,7 +20,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.mixture import Mixture
 from hidegl.files.reading import rows_from
 from hidegl.rows.base import Rows
-from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader
+from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
 from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.spreading.rule import best_classes
 from hidegl.spreading.stream import LabelStream
@@ -121,7 +121,7 @@ class FittedModel(ABC):
 
     @property
     def _smallest(self) -> Spreader:
-        return min(self._spreaders, key=lambda spreader: spreader.structure.n_points)
+        return smallest(self._spreaders)
 
     def _prepared(self, X: Any) -> Rows:
         check_is_fitted(self)

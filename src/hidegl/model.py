@@ -14,13 +14,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed, under
-from hidegl.basics.linalg import Matrix
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.files.models import SavedModel
 from hidegl.files.writing import write_labels
 from hidegl.fitted import FittedModel
+from hidegl.questions.acceptance import check_precision
 from hidegl.questions.audits import JudgedLabel, judged_labels
 from hidegl.questions.suggestions import suggested_rows
+from hidegl.questions.unfamiliar import UnfamiliarGroup, unfamiliar_groups
 from hidegl.showing.notebooks import ShownInNotebooks, label_facts
+from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels, share_right
 from hidegl.spreading.rule import best_classes, named
 from hidegl.structure.preparation import Preparation
@@ -66,7 +69,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         parts = [structure.assign(rows).collect().to_csr() for structure in self.structures_]
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts) / len(parts))
 
-    def write_labels(self, path: str | os.PathLike[str], X: Any = None) -> None:
+    def write_labels(self, path: str | os.PathLike[str], X: Any = None, *, accept: float | None = None) -> None:
         """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
 
         Parameters
@@ -75,8 +78,14 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             Its ending says what is written: .csv, .tsv, .parquet, or .npy (a structured array).
         X : array, data frame or rows on disk, default=None
             None: the rows of the fit.
+        accept : float, default=None
+            Leave labels blank so that this share of the others is expected to be right. None: write all. Only
+            `AutoHiDeGL` has the calibrated confidences that this takes.
         """
-        write_labels(path, self.stream_labels(X))
+        if accept is not None and not hasattr(self, "acceptance"):
+            raise ValueError(f"accept must be None for {type(self).__name__}: only AutoHiDeGL is calibrated")
+        acceptance = None if accept is None else self.acceptance(check_precision(accept, "accept"), X)
+        write_labels(path, self.stream_labels(X), acceptance)
 
     # Questions
 
@@ -97,10 +106,38 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         """What the other labels say of each given label, the most suspicious first: (row, given, proposed, suspicion).
 
         Each label is hidden in turn, in closed form, without another fit. The suspicion is the probability of all
-        other classes; from 0.95 on a label is `doubtful`. The only label of a class cannot be judged: it gets 0.
+        other classes; from 0.95 on a label is `doubtful`. The only label of a class cannot be judged: it gets 0, unless
+        it lies amid rows of another class.
         """
         self._require_labels("audit")
-        return judged_labels(self.given_labels_, self._leave_one_out())
+        return judged_labels(self.given_labels_, self._leave_one_out(), getattr(self._labelling, "strays", None))
+
+    def familiarity(self, X: Any = None) -> Vector:
+        """How near each row, of the fit or of X, is to any label, on the graph. Below 1 it is unfamiliar.
+
+        The limit is such that one in twenty labelled rows would be unfamiliar without its own label. Rows of a class
+        that has no label are mostly below it. By the structure with the fewest points.
+        """
+        self._require_labels("compare with")
+        structure = self._smallest.structure
+        Z = structure.Z if X is None else structure.assign(self._prepared(X))
+        return self._familiarity().of_rows(Z).answer()
+
+    def unfamiliar(self) -> list[UnfamiliarGroup]:
+        """Groups of rows of the fit in which nothing is labelled, the largest first: perhaps classes without a name.
+
+        Each has `rows`, `examples`, the `label` that most of its rows have for want of a better one, and the `chance`
+        that random labels would have left it out, which is at most 5 %.
+        """
+        self._require_labels("compare with")
+        points = self.labelled_points()
+        assert points.P is not None
+        return unfamiliar_groups(points.structure, self._familiarity(), self.given_labels_, points.P)
+
+    def _familiarity(self) -> Familiarity:
+        if "familiarity" not in self._computed:
+            self._computed["familiarity"] = Familiarity.of(self._smallest, self.given_labels_)
+        return self._computed["familiarity"]
 
     # Files
 

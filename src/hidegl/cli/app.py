@@ -12,6 +12,7 @@ import typer
 
 from hidegl._version import __version__
 from hidegl.cli.options import (
+    Accept,
     ColumnNames,
     Data,
     Effort,
@@ -19,6 +20,7 @@ from hidegl.cli.options import (
     Id,
     Json,
     Labels,
+    MergeNames,
     Output,
     Quiet,
     SavedModel,
@@ -72,6 +74,8 @@ def label(
     model: Annotated[
         Path | None, typer.Option(help="Also save the model, for `hidegl predict`.", metavar="FILE")
     ] = None,
+    accept: Accept = None,
+    merge_names: MergeNames = False,
     effort: Effort = "default",
     columns: ColumnNames = None,
     without: Without = None,
@@ -85,21 +89,26 @@ def label(
     The output has all rows in their order, with their columns and label, confidence and given (did you give it?).
 
     [dim]hidegl label digits.csv --labels digit -o labelled.csv --report report.html[/]
+    [dim]hidegl label digits.csv --labels digit --accept 0.95[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
-    from hidegl.cli import classes, outputs, work
+    from hidegl.cli import classes, outputs, trust, work
 
     screen = Screen(as_json=json, quiet=quiet)
     check_effort(effort)
     out = outputs.output_path(data, output, "labelled", force=force)
+    review = trust.review_path(data, accept, force=force)
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
-    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+    task = work.Task.read(
+        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+    )
     task.require_labels("learn")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
-    tally = outputs.write_labelled(out, task, learned.stream_labels())
-    wrote = {"output": out}
+    acceptance = None if accept is None else learned.acceptance(accept)
+    tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
+    wrote = {"output": out, **({} if review is None else {"review": review})}
     if model is not None:
         with writing(model):
             learned.save(model)
@@ -108,21 +117,12 @@ def label(
         outputs.write_report_of(report, learned, task, tally, seconds)
         wrote["report"] = report
     classes.show_classes(screen, tally)
-    screen.note(
-        "labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s, mean confidence {tally.mean_confidence:.2f}"
-    )
+    screen.note("labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s")
+    facts = trust.show_trust(screen, task, learned, tally, acceptance)
     for what, path in wrote.items():
         screen.note(what, str(path))
-    screen.result(
-        {
-            "rows": task.table.n_rows,
-            "labels": int(tally.given.sum()),
-            "seconds": round(seconds, 3),
-            "mean_confidence": round(tally.mean_confidence, 4),
-            "classes": classes.class_rows(tally),
-            **wrote,
-        }
-    )
+    counts = {"rows": task.table.n_rows, "labels": int(tally.given.sum()), "seconds": round(seconds, 3)}
+    screen.result({**counts, **facts, "classes": classes.class_rows(tally), **wrote})
 
 
 @app.command()
@@ -132,6 +132,7 @@ def suggest(
     labels: Labels = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
+    merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
     seed: Seed = 0,
@@ -149,7 +150,9 @@ def suggest(
 
     screen = Screen(as_json=json, quiet=quiet)
     out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
-    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+    task = work.Task.read(
+        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+    )
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
@@ -173,6 +176,7 @@ def audit(
     id: Id = None,  # noqa: A002
     output: Output = None,
     effort: Effort = "quick",
+    merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
     seed: Seed = 0,
@@ -190,7 +194,9 @@ def audit(
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(data, output, "audit", force=force)
-    task = work.Task.read(data, screen, labels=labels, id_column=id, columns=columns, without=without)
+    task = work.Task.read(
+        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+    )
     task.require_labels("judge")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
@@ -217,6 +223,7 @@ def predict(
     model: SavedModel,
     data: Data,
     output: Output = None,
+    accept: Accept = None,
     columns: ColumnNames = None,
     force: Force = False,
     json: Json = False,
@@ -226,12 +233,13 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, labels, outputs, work
+    from hidegl.cli import classes, labels, outputs, trust, work
     from hidegl.cli import columns as chosen_columns
     from hidegl.files.opening import open_table
 
     screen = Screen(as_json=json, quiet=quiet)
     out = outputs.output_path(data, output, "predicted", force=force)
+    review = trust.review_path(data, accept, force=force)
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
@@ -245,10 +253,16 @@ def predict(
     task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
     with work.warnings_as_notes(screen):
-        tally = outputs.write_labelled(out, task, learned.stream_labels(task.X), with_given=False)
+        acceptance = trust.acceptance_of(learned, accept, task.X)
+        predicted = learned.stream_labels(task.X)
+        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
     classes.show_classes(screen, tally)
+    facts = trust.show_acceptance(screen, acceptance)
+    wrote = {"output": out, **({} if review is None else {"review": review})}
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
-    screen.result({"rows": table.n_rows, "classes": classes.class_rows(tally), "output": out})
+    if review is not None:
+        screen.note("review", str(review))
+    screen.result({"rows": table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
 
 
 @app.command()

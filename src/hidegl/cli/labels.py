@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hidegl.files.columns import is_text, spoken
 from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
 from hidegl.files.opening import open_table
 from hidegl.files.tables import Table
-from hidegl.spreading.labels import BLANKS, UNLABELLED
+from hidegl.spreading.labels import BLANKS, UNLABELLED, names_alike
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
@@ -40,8 +41,25 @@ def known(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
 
 
-def find_labels(table: Table, option: str | None, id_column: str | None) -> LabelColumn:
-    """The labels of a column or a file. Without the option, a column named label, class, target or y is used."""
+def find_labels(table: Table, option: str | None, id_column: str | None, *, merge_names: bool = False) -> LabelColumn:
+    """The labels of a column or a file. Without the option, a column named label, class, target or y is used.
+
+    Names that differ in case, space, hyphens or accents only can be merged into the most frequent of them.
+    """
+    found = labels_as_written(table, option, id_column)
+    if not merge_names or found.y is None or found.y.dtype.kind != "O":
+        return found
+    counts = Counter(name for name in found.y.tolist() if name is not None)
+    for alike in names_alike(sorted(counts)):
+        usual = max(alike, key=lambda name: counts[name])
+        others = [name for name in alike if name != usual]
+        places = [i for i, name in enumerate(found.y.tolist()) if name in others]
+        found.y[places] = usual
+        found.notes.append(f"{named(others)} counts as {usual!r}, in {len(places):,} rows")
+    return found
+
+
+def labels_as_written(table: Table, option: str | None, id_column: str | None) -> LabelColumn:
     if option is None:
         by_name = {name.lower(): name for name in table.names}
         name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)

@@ -32,6 +32,18 @@ Output = Annotated[
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
 Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]
+MergeNames = Annotated[
+    bool, typer.Option("--merge-names", help="Take labels as one class that differ in case, space or accents only.")
+]
+Accept = Annotated[
+    float | None,
+    typer.Option(
+        help="Keep only as many labels, the surest, as are expected to be right in this share, such as 0.95. Others "
+        "are left blank, and listed in a file for review.",
+        metavar="SHARE",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

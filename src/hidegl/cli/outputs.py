@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ from hidegl.cli.work import Model, Task
 from hidegl.files.mistakes import check_new_file, writing
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
+from hidegl.questions.acceptance import Acceptance
 from hidegl.showing.tallies import Tally
-from hidegl.spreading.stream import LabelStream
+from hidegl.spreading.stream import LabelledBlock, LabelStream
+
+REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
+"""The columns of a file for review, beside those of the input and a blank label."""
 
 
 def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
@@ -30,21 +35,46 @@ def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, 
     return given
 
 
-def write_labelled(out: Path, task: Task, labels: LabelStream, *, with_given: bool = True) -> Tally:
-    """Write all input rows in their order: their columns except vectors, and label, confidence and given."""
+def write_labelled(
+    out: Path,
+    task: Task,
+    labels: LabelStream,
+    *,
+    with_given: bool = True,
+    acceptance: Acceptance | None = None,
+    review: Path | None = None,
+) -> Tally:
+    """Write all input rows in their order: their columns except vectors, and label, confidence and given.
+
+    Labels that are not accepted are left blank; and their rows are written to another file, for review.
+    """
     tally, start = Tally(labels.classes), 0
     columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
-    with labels, writing(out), table_writer(out) as write:
+    with labels, writing(out), table_writer(out) as write, ExitStack() as files:
+        write_review = None if review is None else files.enter_context(table_writer(review))
         for block in labels:
-            tally.add(*block)
-            n = len(block.labels)
-            row = columns.next(n) if columns else {"row": np.arange(start, start + n)}
-            results = label_columns(block)
+            tally.add(block)
+            n = len(block)
+            number = {"row": np.arange(start, start + n)}
+            row = columns.next(n) if columns else number
+            results = label_columns(block, acceptance)
             if not with_given:
                 del results["given"]
             write({**row, **results})
+            if write_review is not None and acceptance is not None:
+                write_review(review_columns({**number, **row, **number}, block, acceptance))
             start += n
     return tally
+
+
+def review_columns(rows: dict[str, Any], block: LabelledBlock, acceptance: Acceptance) -> dict[str, Any]:
+    """The rows of a block whose labels are not accepted: the two most likely classes, and a blank to fill in."""
+    left = np.flatnonzero(~(acceptance.takes(block.confidence) | block.given))
+    second, second_confidence = block.second()
+    own = {name: column.take(left) for name, column in rows.items() if name not in REVIEW_NAMES}
+    found = (block.labels, np.round(block.confidence, 4), second, np.round(second_confidence, 4))
+    likely = {name: column[left] for name, column in zip(REVIEW_NAMES, found, strict=True)}
+    return {**own, **likely, "label": pa.nulls(len(left), pa.string())}
 
 
 class InputColumns:

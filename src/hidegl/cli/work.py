@@ -45,12 +45,13 @@ class Task:
         id_column: str | None,
         columns: str | None,
         without: str | None,
+        merge_names: bool = False,
     ) -> Task:
         table = open_table(path)
         if id_column is not None and id_column not in table.names:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
             raise UseError(f"--id: there is no column {id_column!r}; {has}")
-        given = find_labels(table, labels, id_column)
+        given = find_labels(table, labels, id_column, merge_names=merge_names)
         chosen = choose_columns(
             table,
             wanted=split(columns),

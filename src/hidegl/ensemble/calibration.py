@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,12 +65,6 @@ class Calibration:
 
 def mean_confidence(P: Matrix) -> float:
     return float(P.max(axis=1).mean())
-
-
-def summed_confidence(P: Matrix) -> tuple[Any]:
-    """Of the rows of a block."""
-    xp = namespace(P)
-    return (xp.sum(xp.max(P, axis=1)),)
 
 
 def temperature_for(P: Matrix, confidence: float) -> float:

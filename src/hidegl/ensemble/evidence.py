@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.spreading.labelling import Labelling, Spreader
+from hidegl.spreading.labelling import Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels
 
 PRIOR_LABELS = 20
@@ -34,7 +34,7 @@ class Evidence:
 
     @property
     def n_judged(self) -> int:
-        return int(self.labels.can_be_judged.sum())
+        return self.labels.n_judged
 
     @property
     def n_right(self) -> int:
@@ -49,6 +49,11 @@ class Evidence:
         """The expected accuracy: the share of right predictions, shrunk towards the usual one when labels are few."""
         return (self.n_right + PRIOR_LABELS * usual) / (self.n_judged + PRIOR_LABELS)
 
+    @property
+    def doubt(self) -> float:
+        """How likely a wrong label is where nothing speaks against it: as if the next one judged were the first."""
+        return 1 / (self.n_judged + PRIOR_LABELS)
+
     def scaled(self, scales: Vector) -> Evidence:
         """With each class's probability multiplied, not normalised."""
         return replace(self, P=self.P * scales)
@@ -61,10 +66,10 @@ def leave_one_out(
 
     Leave-one-out takes a solve for each label, which is dear with many points.
     """
-    smallest = min(spreaders, key=lambda spreader: spreader.structure.n_points)
+    judged = smallest(spreaders)
     labellings, P_loo = [], np.empty(0)
     for spreader in spreaders:
-        if spreader is smallest:
+        if spreader is judged:
             labelling, P_loo = spreader.label_and_leave_one_out(labels, shares)
         else:
             labelling = spreader.label(labels, shares)

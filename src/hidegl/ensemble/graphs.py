@@ -153,14 +153,13 @@ class Graphs:
             )
         )
 
-    def normalised_cut(self, vote: Vote) -> float:
-        """The share of each class's edges that lead out of it, over classes and graphs: 0 if none does. One pass.
+    def cuts(self, vote: Vote) -> Vector:
+        """The share of each class's edges that lead out of it, summed over the graphs (c,): 0 if none does. One pass.
 
-        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and keeps Σ (ZᵀU ∘ A) of it.
+        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and keeps Σ (ZᵀU ∘ A) of it. A class without rows is all cut.
         """
-        cost = 0.0
+        cuts = np.zeros(())
         for rule, ZtU in zip(self.rules, self._summed(hard_sums, *vote.arguments), strict=True):
             volumes, inner = ZtU.T @ rule.delta, (ZtU * (2 * rule.M.solve(ZtU, rough=True))).sum(axis=0)
-            some = volumes > 0
-            cost += float(np.sum(1 - inner[some] / volumes[some]) + np.sum(~some))
-        return cost
+            cuts = cuts + 1 - np.where(volumes > 0, inner / np.where(volumes > 0, volumes, 1), 0)
+        return cuts

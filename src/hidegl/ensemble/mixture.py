@@ -1,9 +1,9 @@
 """How the members' probabilities become those of the ensemble: written once, for old rows and for new ones.
 
-    P = softmax( log(mean_m P_m · scales) / T + F )
+    P = (1 − doubt) softmax( log(mean_m P_m · scales) / T + F ) + doubt / c
 
 with the members' mean scaled to the class shares, calibrated by one temperature T, and the log-probabilities F of a
-kernel classifier, in which its weight is contained.
+kernel classifier, in which its weight is contained. The doubt is what labels so few cannot exclude.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.calibration import log_probabilities, softmax
 from hidegl.ensemble.graphs import Vote, vote_distributions
 from hidegl.ensemble.heads import Head, head_scores
+from hidegl.ensemble.strays import Strays
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows, Sums
 from hidegl.rows.side_by_side import SideBySide
@@ -41,12 +42,18 @@ class Mixture:
     weights: tuple[float, float] = (1.0, 0.0)
     """Of the graphs and of the classifier; they are in the temperature and in the head."""
 
+    doubt: float = 0.0
+    """The probability that none of this holds."""
+
     expected_shares: Vector = field(default_factory=lambda: np.empty(0))
     shares_are: str = ""
     """What became of the class shares, in words."""
 
     P_loo: Matrix | None = None
     """The members' mean probabilities of each labelled row from the other labels (l, c)."""
+
+    strays: NDArray[np.bool_] | None = None
+    """Which labels were spread to no other row (l,), if any."""
 
     @property
     def head_share(self) -> float:
@@ -66,6 +73,14 @@ class Mixture:
         )
         return replace(self, members=members, scales=np.ones_like(self.scales), temperature=temperature)
 
+    def with_strays(self, labels: Labels, strays: Strays) -> Mixture:
+        """Of all labels, where it was learned without the strays."""
+        if not strays.mask.any():
+            return self
+        P_loo = np.empty((len(labels.given), len(labels.classes)))
+        P_loo[strays.mask], P_loo[~strays.mask] = strays.P, self.P_loo
+        return replace(self, labels=labels, P_loo=P_loo, strays=strays.mask)
+
     def of(self, forms: Rows) -> Rows:
         """The class probabilities, lazily, of assignments to the points of each structure; and, for the classifier, of
         the prepared rows, beside them.
@@ -75,7 +90,7 @@ class Mixture:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What `mixed_distributions` needs beside the rows."""
-        return self.vote.members, self.scales, self.temperature, self.head
+        return self.vote.members, self.scales, self.temperature, self.head, self.doubt
 
     # Files
 
@@ -85,11 +100,14 @@ class Mixture:
         values: dict[str, Any] = {
             "temperature": self.temperature,
             "weights": self.weights,
+            "doubt": self.doubt,
             "shares_are": self.shares_are,
         }
         arrays = {"scales": self.scales, "expected_shares": self.expected_shares}
         if self.P_loo is not None:
             arrays["P_loo"] = self.P_loo
+        if self.strays is not None:
+            arrays["strays"] = self.strays.astype(np.float64)
         if self.head is not None:
             values["head_width"] = self.head.width
             arrays |= prefixed("head_", self.head.arrays)
@@ -113,9 +131,11 @@ class Mixture:
             values["temperature"],
             head,
             tuple(values["weights"]),
+            values.get("doubt", 0.0),
             arrays["expected_shares"],
             values["shares_are"],
             arrays.get("P_loo"),
+            arrays["strays"].astype(bool) if "strays" in arrays else None,
         )
 
 
@@ -135,10 +155,12 @@ def mixed_distributions(
     scales: Vector,
     temperature: float,
     head: Head | None,
+    doubt: float = 0.0,
 ) -> Matrix:
     """The class probabilities of a block of rows."""
     logits = log_probabilities(vote_distributions(forms, members) * scales) / temperature
-    return softmax(logits if head is None else logits + head_scores(forms.parts[-1], head))
+    P = softmax(logits if head is None else logits + head_scores(forms.parts[-1], head))
+    return (1 - doubt) * P + doubt / P.shape[1]
 
 
 def class_sums(Z: Assignments, P: Matrix) -> tuple[Matrix]:

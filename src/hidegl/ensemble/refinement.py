@@ -61,7 +61,7 @@ class CheapestCut:
         start = Vote((start.members[ensemble.smallest],))
 
         def cost(way: str) -> float:
-            return graph.normalised_cut(refined(start, graph, shares.expected, way, self.steps))
+            return float(graph.cuts(refined(start, graph, shares.expected, way, self.steps)).sum())
 
         least = cost(usual) * (1 - self.margin - ensemble.evidence.share_wrong**2)
         for another in (*MOVED.values(), KEPT):

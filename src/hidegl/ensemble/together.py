@@ -64,7 +64,7 @@ def label_together(
     mixture = replace(mixture, scales=scales, temperature=ensemble.temperature)
     for stage in (recipe.refinement, recipe.pool, recipe.teaching):
         mixture = stage(mixture, ensemble)
-    return mixture
+    return replace(mixture, doubt=evidence.doubt)
 
 
 def warn_of_labels(labels: Labels) -> None:

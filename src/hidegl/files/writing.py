@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import replacing
 from hidegl.files.reading import pyarrow_for
+from hidegl.questions.acceptance import Acceptance
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 Block = Mapping[str, Any]
@@ -47,23 +48,42 @@ def write_table(path: Path, columns: Block) -> None:
         write(columns)
 
 
-def write_labels(path: str | os.PathLike[str], labels: LabelStream) -> None:
-    """Write the label and the confidence of each row, and whether the label was given."""
+def write_labels(path: str | os.PathLike[str], labels: LabelStream, acceptance: Acceptance | None = None) -> None:
+    """Write the label and the confidence of each row, and whether the label was given.
+
+    Labels that are not accepted are left blank.
+    """
     path = Path(path)
     if path.suffix not in LABELS:
         raise ValueError(f"path must end in {', '.join(LABELS)}, got {path}")
     if path.suffix == ".npy":
+        if acceptance is not None:
+            raise ValueError(f"a .npy file has no blanks for labels that are not accepted: write a table, got {path}")
         with labels, replacing(path) as file:
             write_npy(file, labels)
         return
     with labels, table_writer(path) as write:
         for block in labels:
-            write(label_columns(block))
+            write(label_columns(block, acceptance))
 
 
-def label_columns(block: LabelledBlock) -> dict[str, NDArray[Any]]:
+def label_columns(block: LabelledBlock, acceptance: Acceptance | None = None) -> dict[str, Any]:
     """The columns of results, the same in every file."""
-    return {"label": block.labels, "confidence": np.round(block.confidence, 4), "given": block.given}
+    labels = block.labels
+    if acceptance is not None:
+        labels = with_blanks(labels, ~(acceptance.takes(block.confidence) | block.given))
+    return {"label": labels, "confidence": np.round(block.confidence, 4), "given": block.given}
+
+
+def with_blanks(values: NDArray[Any], blank: NDArray[np.bool_]) -> Any:
+    """A column with nothing in some of its rows."""
+    if has_pyarrow():
+        import pyarrow as pa
+
+        return pa.array(values, mask=blank)
+    column = values.astype(object)
+    column[blank] = None
+    return column
 
 
 def has_pyarrow() -> bool:
@@ -145,6 +165,8 @@ def as_text(value: Any) -> str:
     """The text of a value, as pyarrow writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -155,7 +177,6 @@ def write_npy(file: IO[bytes], labels: LabelStream) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (labels.n_rows,)}
     np.lib.format.write_array_header_1_0(file, header)
     for block in labels:
-        rows = np.empty(len(block.labels), dtype)
-        for name, column in zip(block._fields, block, strict=True):
-            rows["label" if name == "labels" else name] = column
+        rows = np.empty(len(block), dtype)
+        rows["label"], rows["confidence"], rows["given"] = block.labels, block.confidence, block.given
         file.write(rows.tobytes())

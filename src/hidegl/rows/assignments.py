@@ -86,6 +86,12 @@ class Assignments:
         return product(self.columns, self.weights, A)
 
     @property
+    def strongest(self) -> Any:
+        """The point that each row belongs to most (b,)."""
+        xp = namespace(self.weights)
+        return self.columns[xp.arange(len(self.weights), device=self.device), xp.argmax(self.weights, axis=1)]
+
+    @property
     def dense(self) -> NDArray[np.float64]:
         """(b, k): for a few rows on this host."""
         Z = np.zeros(self.shape)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.questions.acceptance import Confidences
+from hidegl.spreading.stream import LabelledBlock
+
 if TYPE_CHECKING:
     from hidegl.model import Model
 
@@ -22,19 +25,24 @@ class Tally:
     classes: NDArray[Any]
     given: NDArray[np.int64] = field(init=False)
     histogram: NDArray[np.int64] = field(init=False)
+    confidences: Confidences = field(init=False)
+    """Of the predicted labels of all classes, in fine bins."""
+
     _sums: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         c = len(self.classes)
         self.given, self.histogram, self._sums = np.zeros(c, np.int64), np.zeros((c, N_BINS), np.int64), np.zeros(c)
+        self.confidences = Confidences.none()
 
-    def add(self, labels: NDArray[Any], confidence: NDArray[Any], given: NDArray[np.bool_]) -> None:
+    def add(self, block: LabelledBlock) -> None:
         """Count some more rows."""
-        codes = np.searchsorted(self.classes, labels)
+        codes, confidence, given = block.codes, block.confidence, block.given
         bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         np.add.at(self.given, codes[given], 1)
         np.add.at(self.histogram, (codes[~given], bins[~given]), 1)
         np.add.at(self._sums, codes[~given], confidence[~given])
+        self.confidences.add(confidence[~given])
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -52,12 +60,13 @@ class Tally:
 
     @property
     def mean_confidence(self) -> float:
-        return float(self._sums.sum() / max(self.found.sum(), 1))
+        """Of the predicted labels; 1 if there are none."""
+        return self.confidences.mean
 
 
 def tally_of(model: Model) -> Tally:
     """The tally of the rows that a model was fitted to, by one pass."""
     tally = Tally(model.classes_)
     for block in model.stream_labels():
-        tally.add(*block)
+        tally.add(block)
     return tally

@@ -85,12 +85,12 @@ class Spreader:
         """What the labels make of the structure, with classes scaled to the shares, if they are given."""
         if not labels.any:
             return Labelling.without_labels(labels)
-        A = self.rule.infer(self._labelled_rows(labels, shares))
+        A = self.rule.infer(self.labelled_rows(labels, shares))
         return self._labelling(labels, A, self.rule, shares)
 
     def label_and_leave_one_out(self, labels: Labels, shares: Vector | None) -> tuple[Labelling, Matrix]:
         """The same by the LGC rule; and the probabilities of each labelled row from the other labels (l, c)."""
-        A, F = self.lgc_rule.infer_and_leave_one_out(self._labelled_rows(labels, shares))
+        A, F = self.lgc_rule.infer_and_leave_one_out(self.labelled_rows(labels, shares))
         labelling = self._labelling(labels, A, self.lgc_rule, shares)
         return labelling, distributions(F, labelling.scales)
 
@@ -98,18 +98,23 @@ class Spreader:
         self, labels: Labels, choices: Sequence[NDArray[np.bool_]], shares: Vector | None
     ) -> list[Labelling]:
         """What each choice of some of the labels makes of the structure, by the LGC rule."""
-        found = self.lgc_rule.infer_some(self._labelled_rows(labels, shares), choices)
+        found = self.lgc_rule.infer_some(self.labelled_rows(labels, shares), choices)
         return [
             self._labelling(labels.some(chosen), A, self.lgc_rule, shares)
             for chosen, A in zip(choices, found, strict=True)
         ]
 
-    def _labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
+    def labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
         return LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot, shares)
 
     @staticmethod
     def _labelling(labels: Labels, A: Matrix, rule: Rule, shares: Vector | None) -> Labelling:
         return Labelling(labels, A, rule.delta, column_scales(rule.totals @ A, shares))
+
+
+def smallest(spreaders: Sequence[Spreader]) -> Spreader:
+    """The one with the fewest points: what takes a k×k inverse is asked of it."""
+    return min(spreaders, key=lambda spreader: spreader.structure.n_points)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +20,10 @@ UNLABELLED = -1
 Part = tuple[NDArray[np.intp], NDArray[Any], int]
 """Of a part of y: which rows are labelled, their labels, and its length."""
 
-BLANKS = ("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown")
+BLANKS = (
+    *("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown"),
+    *("?", "??", "???", "-", "--", "skip", "skipped", "todo", "tbd"),
+)
 """Texts that are rarely meant as the name of a class."""
 
 
@@ -62,6 +67,7 @@ class Labels:
         rows = np.concatenate([places + start for (places, _, _), start in zip(parts, starts, strict=True)])
         classes, given = np.unique(homogeneous(np.concatenate([values for _, values, _ in parts])), return_inverse=True)
         warn_of_hidden_blanks(classes)
+        warn_of_names_alike(classes)
         return cls(classes, rows, given, n_rows)
 
     @property
@@ -75,12 +81,18 @@ class Labels:
 
         By chance this is rare. Such labels say nothing of how large the classes are.
         """
-        return len(self.classes) > 1 and self.counts.min() == self.counts.max() >= 2
+        counts = self.counts[self.counts > 0]
+        return len(counts) > 1 and counts.min() == counts.max() >= 2
 
     @property
     def can_be_judged(self) -> NDArray[np.bool_]:
         """Which labels the others can predict (l,): those of classes with at least two."""
         return self.counts[self.given] > 1
+
+    @property
+    def n_judged(self) -> int:
+        """How many those are."""
+        return int(self.can_be_judged.sum())
 
     def checked(self, n_rows: int) -> Labels:
         """Itself, if it fits this number of rows."""
@@ -171,6 +183,31 @@ def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
     blanks = [str(label) for label in classes if isinstance(label, str) and label.strip().lower() in BLANKS]
     if blanks:
         warn_user(f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead")
+
+
+def warn_of_names_alike(classes: NDArray[Any]) -> None:
+    """One class in two spellings is two classes to us."""
+    for alike in names_alike(classes)[:3]:
+        named = " and ".join(map(repr, alike))
+        warn_user(
+            f"y holds {named} as different classes: if they are one, give them one name (on the command line, with "
+            f"--merge-names)"
+        )
+
+
+def names_alike(names: Iterable[Any]) -> list[list[str]]:
+    """The names, in order, that differ in case, space, hyphens or accents only: each group of two or more."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if isinstance(name, str):
+            groups.setdefault(plain_name(name), []).append(str(name))
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def plain_name(name: str) -> str:
+    """Without case, space, hyphens, underscores and accents; the name itself if nothing else is in it."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(c for c in letters if not (c.isspace() or c in "-_" or unicodedata.combining(c))) or name
 
 
 def homogeneous(values: NDArray[Any]) -> NDArray[Any]:

@@ -44,7 +44,7 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
 
 def _named_shares(prior: str, labels: Labels) -> Vector:
     counts = labels.counts
-    weights = np.ones_like(counts) if prior == "balanced" else counts
+    weights = counts > 0 if prior == "balanced" else counts
     return weights / weights.sum()
 
 
@@ -52,13 +52,15 @@ def shrunk_shares(labels: Labels) -> Vector:
     """Label frequencies, shrunk towards uniform when labels are few.
 
     James–Stein shrinkage: the weight of uniform shares is (degrees of freedom − 2) / χ², where χ² is the test statistic
-    of the label counts against uniform ones. With two or three classes there is no shrinkage.
+    of the label counts against uniform ones. With two or three classes there is no shrinkage. A class without labels
+    has no share.
     """
     counts = labels.counts
-    p, c = counts / counts.sum(), len(counts)
-    distance = counts.sum() * c * np.sum((p - 1 / c) ** 2)
+    p, uniform = counts / counts.sum(), (counts > 0) / np.sum(counts > 0)
+    c = int(np.sum(counts > 0))
+    distance = counts.sum() * c * np.sum((p - uniform) ** 2)
     weight = 1.0 if distance == 0 else float(np.clip((c - 3) / distance, 0, 1))
-    return weight / c + (1 - weight) * p
+    return weight * uniform + (1 - weight) * p
 
 
 def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:

@@ -4,23 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class LabelledBlock(NamedTuple):
-    """Some rows: their labels, how sure they are, and which were given."""
+@dataclass(frozen=True)
+class LabelledBlock:
+    """Some rows: their labels, how sure they are, and which were given. Those are kept, with a confidence of 1."""
 
-    labels: NDArray[Any]
-    confidence: NDArray[np.float32]
-    given: NDArray[np.bool_]
+    P: NDArray[Any]
+    """Class probabilities (b, c)."""
+
+    known: NDArray[Any]
+    """The number of the class that was given to each row, or −1."""
+
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.P)
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        return self.known >= 0
+
+    @cached_property
+    def codes(self) -> NDArray[np.intp]:
+        """The number of the class of each row."""
+        return np.where(self.given, self.known, self.P.argmax(axis=1))
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        return self.classes[self.codes]
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float32]:
+        return np.where(self.given, 1, self.P.max(axis=1)).astype(np.float32)
+
+    def second(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """The class that is most likely if the label is wrong, and its probability."""
+        P = self.P.copy()
+        P[np.arange(len(P)), self.codes] = -1
+        return self.classes[P.argmax(axis=1)], np.maximum(P.max(axis=1), 0).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class LabelStream:
-    """The labels of rows in their order, to be read once. Given labels are kept, with a confidence of 1."""
+    """The labels of rows in their order, to be read once."""
 
     distributions: Generator[NDArray[Any]]
     """Class probabilities, a block at a time."""
@@ -44,9 +76,5 @@ class LabelStream:
     def __iter__(self) -> Iterator[LabelledBlock]:
         start = 0
         for P in self.distributions:
-            known = self.codes[start : start + len(P)]
-            given = known >= 0
-            best = np.where(given, known, P.argmax(axis=1))
-            confidence = np.where(given, 1, P.max(axis=1)).astype(np.float32)
-            yield LabelledBlock(self.classes[best], confidence, given)
+            yield LabelledBlock(P, self.codes[start : start + len(P)], self.classes)
             start += len(P)

@@ -137,8 +137,7 @@ class Structure:
 
     def points_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """The point that each of these rows belongs to most."""
-        Z = self.Z.take(rows)
-        return Z.columns[np.arange(len(Z.columns)), Z.weights.argmax(axis=1)].astype(np.intp)
+        return self.Z.take(rows).strongest.astype(np.intp)
 
     # Files
 

@@ -23,6 +23,9 @@ LARGEST = (7.0, 20.0)
 MOST_GIVEN = 1000
 """The maximum number of given labels on the map; of more, a random sample is drawn."""
 
+CURVE_POINTS = 200
+"""The maximum number of points of a curve."""
+
 MAP_TEXT = 90
 """The maximum number of characters of a row's text in a tooltip."""
 
@@ -42,6 +45,8 @@ def page_script(contents: Contents) -> str:
     """The script of the page: Bokeh, the two figures as JSON, and our own code. Safe inside a <script> element."""
     library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
     items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
+    if contents.expected is not None:
+        items["acceptance"] = json_item(acceptance_figure(contents))
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
     return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.showing.report') / 'page.js').read_text()}"
 
@@ -162,23 +167,51 @@ def sureness(confidence: np.ndarray, n_classes: int) -> np.ndarray:
     return np.clip((confidence - guess) / max(1 - guess, 1e-9), 0, 1)
 
 
-def histogram_figure(contents: Contents) -> Any:
-    counts = contents.tally.histogram.sum(axis=0)
-    edges = np.linspace(0, 1, N_BINS + 1)
-    first = max(int(np.argmax(counts > 0)) - 1, 0)
+def empty_chart(name: str, x_label: str, y_label: str, x_range: tuple[float, float]) -> Any:
     plot = figure(
         height=240,
         sizing_mode="stretch_width",
-        x_range=Range1d(float(edges[first]), 1.0),
+        x_range=Range1d(*x_range),
         tools="",
         toolbar_location=None,
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
-        x_axis_label="confidence",
-        y_axis_label="rows",
-        name="histogram",
+        x_axis_label=x_label,
+        y_axis_label=y_label,
+        name=name,
     )
+    plot.xgrid.visible = False
+    return plot
+
+
+def acceptance_figure(contents: Contents) -> Any:
+    """The expected precision of the surest labels, by how many of them are accepted."""
+    shares, precisions = contents.tally.confidences.curve()
+    some = np.unique(np.linspace(0, max(len(shares) - 1, 0), min(len(shares), CURVE_POINTS)).astype(np.intp))
+    plot = empty_chart("acceptance", "share of labels that is accepted", "expected to be right", (0.0, 1.0))
+    source = ColumnDataSource(
+        {
+            "share": shares[some],
+            "precision": precisions[some],
+            "line": [f"accept {share:.1%}" for share in shares[some]],
+            "right": [f"{precision:.1%} right" for precision in precisions[some]],
+        }
+    )
+    plot.line("share", "precision", source=source, line_width=2.5, name="curve")
+    dots = plot.scatter("share", "precision", source=source, size=12, fill_alpha=0, line_alpha=0, name="curve dots")
+    tip = f'<div class="tip" style="{TIP_STYLE}"><b>@line</b><br>@right</div>'
+    plot.add_tools(HoverTool(renderers=[dots], tooltips=tip, limit=1))
+    plot.y_range = Range1d(float(np.floor(10 * precisions.min(initial=0.9)) / 10), 1.0)
+    plot.xaxis.formatter = plot.yaxis.formatter = NumeralTickFormatter(format="0 %")
+    return plot
+
+
+def histogram_figure(contents: Contents) -> Any:
+    counts = contents.tally.histogram.sum(axis=0)
+    edges = np.linspace(0, 1, N_BINS + 1)
+    first = max(int(np.argmax(counts > 0)) - 1, 0)
+    plot = empty_chart("histogram", "confidence", "rows", (float(edges[first]), 1.0))
     source = ColumnDataSource(
         {
             "left": edges[first:-1] + 0.002,
@@ -195,6 +228,5 @@ def histogram_figure(contents: Contents) -> Any:
     tip = f'<div class="tip" style="{TIP_STYLE}"><b>@count rows</b> (@share)<br>confidence @range</div>'
     plot.add_tools(HoverTool(renderers=[bars], tooltips=tip))
     plot.y_range.start = 0
-    plot.xgrid.visible = False
     plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
     return plot

@@ -13,15 +13,17 @@
     glyph("given", { line_color: { value: colour("--ink") } });
     glyph("suggested", { line_color: { value: colour("--ink") } });
     glyph("bars", { fill_color: { value: colour("--accent") } });
-    const histogram = model("Figure", "histogram");
-    for (const axis of [...histogram.below, ...histogram.left]) {
-      axis.setv({
-        axis_label_text_color: colour("--dim"), major_label_text_color: colour("--dim"), axis_line_color: colour("--line-strong"),
-        major_tick_line_color: colour("--line-strong"), minor_tick_line_color: null, axis_label_text_font_style: "normal",
-        axis_label_text_font: colour("--font"), major_label_text_font: colour("--font"),
-      });
+    glyph("curve", { line_color: { value: colour("--accent") } });
+    for (const chart of [model("Figure", "histogram"), model("Figure", "acceptance")].filter(Boolean)) {
+      for (const axis of [...chart.below, ...chart.left]) {
+        axis.setv({
+          axis_label_text_color: colour("--dim"), major_label_text_color: colour("--dim"), axis_line_color: colour("--line-strong"),
+          major_tick_line_color: colour("--line-strong"), minor_tick_line_color: null, axis_label_text_font_style: "normal",
+          axis_label_text_font: colour("--font"), major_label_text_font: colour("--font"),
+        });
+      }
+      for (const grid of chart.center) if (grid.type === "Grid") grid.setv({ grid_line_color: colour("--line") });
     }
-    for (const grid of histogram.center) if (grid.type === "Grid") grid.setv({ grid_line_color: colour("--line") });
   }
   paint();
   dark.addEventListener("change", paint);

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.archives import replacing
+from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy, expected_accuracy
 from hidegl.questions.suggestions import representatives
+from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
 from hidegl.showing.report.settings import described_settings
@@ -27,13 +29,13 @@ if TYPE_CHECKING:
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """From row numbers to named columns that identify the rows for a person; the first column is `row`."""
 
-N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES = 20, 20, 12, 100
+N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS = 20, 20, 12, 100, 10
 """The maximum number of entries in each list."""
 
 LONGEST_TEXT = 240
 """The maximum number of characters of a row's text in a table."""
 
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
+PRECISIONS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 def write_report(
@@ -150,13 +152,27 @@ class Contents:
     def shown_classes(self) -> list[ClassLine]:
         return self.classes[:N_CLASSES]
 
+    @cached_property
+    def expected(self) -> ExpectedAccuracy | None:
+        """The share of labels that are right; None where confidences are not calibrated."""
+        if not hasattr(self.model, "acceptance"):
+            return None
+        return expected_accuracy(self.tally.mean_confidence, self.model.given_labels_.n_judged)
+
     @property
-    def thresholds(self) -> list[tuple[float, int, float]]:
-        """For each threshold, the number and share of predicted labels with at least this confidence."""
-        bins = self.tally.histogram.sum(axis=0)
-        total = max(int(bins.sum()), 1)
-        reached = [(limit, int(bins[round(limit * N_BINS) :].sum())) for limit in THRESHOLDS]
-        return [(limit, n, n / total) for limit, n in reached]
+    def acceptances(self) -> list[tuple[float, Acceptance]]:
+        """How many labels can be accepted, for several precisions."""
+        return [(precision, self.tally.confidences.accept(precision)) for precision in PRECISIONS]
+
+    @cached_property
+    def groups(self) -> list[UnfamiliarGroup]:
+        """Groups of rows in which nothing is labelled."""
+        return self.model.unfamiliar()
+
+    @cached_property
+    def described_groups(self) -> dict[str, list[Any]]:
+        """One row that stands for each of them."""
+        return self.described(np.array([group.examples[0] for group in self.groups[:N_GROUPS]], dtype=np.intp))
 
     @cached_property
     def map(self) -> PointMap:

@@ -1,0 +1,66 @@
+"""What follows from calibrated confidences: how many labels are right, and which to accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.model import Model
+from hidegl.questions.acceptance import (
+    Acceptance,
+    Confidences,
+    ExpectedAccuracy,
+    check_precision,
+    confidence_sums,
+    confidences,
+    expected_accuracy,
+    summed_confidences,
+)
+from hidegl.rows.arrays import on_host
+
+
+class CalibratedModel(Model):
+    """A model of whose labels with a confidence of p a share of p is right."""
+
+    @property
+    def expected_accuracy_(self) -> ExpectedAccuracy:
+        if not (self.__sklearn_is_fitted__() and self.given_labels_.any):
+            raise AttributeError(
+                f"{type(self).__name__} has no expected_accuracy_ yet: call fit or relabel with labels"
+            )
+        return expected_accuracy(self._confidences().mean, self.given_labels_.n_judged)
+
+    def acceptance(self, precision: float = 0.95, X: Any = None) -> Acceptance:
+        """How many labels can be accepted so that this share of them is expected to be right, and from which confidence
+        on.
+
+        Of the rows of the fit, or of X. Attributes of the answer: `threshold`, `n_rows`, `share`, `expected_precision`.
+        """
+        self._require_labels("accept")
+        return self._confidences(X).accept(check_precision(precision))
+
+    def accept(self, precision: float = 0.95) -> NDArray[Any]:
+        """The labels of the rows of the fit; None where a person should look, so that this share of the rest is right.
+
+        It is the largest set of rows with that expected precision. Given labels are always kept.
+        """
+        acceptance = self.acceptance(precision)
+        accepted = acceptance.takes(on_host(self._distributions().map(confidences).collect()))
+        accepted[self.given_labels_.rows] = True
+        labels = self.transduction_.astype(object)
+        labels[~accepted] = None
+        return labels
+
+    def _confidences(self, X: Any = None) -> Confidences:
+        """Of the labels of rows, those of the fit or of X, that were not given."""
+        if X is not None:
+            return Confidences(*on_host(self._distributions(self._prepared(X)).sum(summed_confidences)))
+        if "confidences" not in self._computed:
+            P, labels = self._distributions(), self.given_labels_
+            counts, sums = on_host(P.sum(summed_confidences))
+            given_counts, given_sums = confidence_sums(confidences(np.asarray(P.take(labels.rows))))
+            left = counts - given_counts
+            self._computed["confidences"] = Confidences(left, np.where(left > 0, sums - given_sums, 0.0))
+        return self._computed["confidences"]

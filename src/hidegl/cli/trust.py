@@ -1,0 +1,78 @@
+"""How far to trust the labels of a command: expected accuracy, accepted labels, and rows of no known class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hidegl.cli.outputs import named_rows, output_path
+from hidegl.cli.screen import Screen, in_short
+from hidegl.cli.work import Model, Task
+from hidegl.files.mistakes import UseError
+from hidegl.questions.acceptance import Acceptance, expected_accuracy
+from hidegl.questions.unfamiliar import UnfamiliarGroup
+from hidegl.showing.tallies import Tally
+
+SHOWN_GROUPS = 3
+
+
+def review_path(data: Path, accept: float | None, *, force: bool) -> Path | None:
+    """The file for the rows to review, next to the input; None where all labels are kept."""
+    if accept is None:
+        return None
+    if not 0 < accept <= 1:
+        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95, got {accept:g}")
+    return output_path(data, None, "review", force=force, to_edit=True)
+
+
+def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptance | None:
+    if accept is None:
+        return None
+    if not hasattr(model, "acceptance"):
+        raise UseError(f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}")
+    return model.acceptance(accept, X)
+
+
+def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptance: Acceptance | None) -> dict[str, Any]:
+    """Say how many labels are right, how many are accepted, and where nothing is labelled."""
+    expected = expected_accuracy(tally.mean_confidence, model.given_labels_.n_judged)
+    screen.note("expected", str(expected))
+    facts = show_acceptance(screen, acceptance)
+    groups = model.unfamiliar()
+    for group in groups[:SHOWN_GROUPS]:
+        screen.warn(described_group(task, group))
+    if len(groups) > SHOWN_GROUPS:
+        screen.warn(f"and {len(groups) - SHOWN_GROUPS} more such groups")
+    return {
+        "mean_confidence": round(tally.mean_confidence, 4),
+        "expected_accuracy": {name: round(value, 4) for name, value in expected._asdict().items()},
+        **facts,
+        "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
+    }
+
+
+def show_acceptance(screen: Screen, acceptance: Acceptance | None) -> dict[str, Any]:
+    if acceptance is None:
+        return {}
+    screen.note("accepted", str(acceptance))
+    return {
+        "accepted": {
+            "rows": acceptance.n_rows,
+            "share": round(acceptance.share, 4),
+            "threshold": acceptance.threshold,
+            "expected_precision": round(acceptance.expected_precision, 4),
+        }
+    }
+
+
+def described_group(task: Task, group: UnfamiliarGroup) -> str:
+    """A group of rows in which nothing is labelled, in words."""
+    described = named_rows(task, group.examples[:1])
+    *_, last = described.values()
+    example = f"row {group.examples[0]:,}"
+    if len(described) > 1:
+        example += f", {in_short(last[0])!r}"
+    return (
+        f"{len(group.rows):,} rows form a group in which nothing is labelled, for example {example}; for want of a "
+        f"better class, most have {group.label!s}"
+    )

@@ -1,0 +1,98 @@
+"""Labels given by mistake or as a joke: the only one of its class, amid rows of another class.
+
+A class takes part in the class shares, so a name that was typed once would get the rows of a whole class. Such a label
+is kept for its own row, and spread to no other. Where a class has one label by chance, its rows lie by themselves: no
+other label reaches them, and the class can be cut from the others at little cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.warnings import warn_user
+from hidegl.ensemble.calibration import Calibration, sharpened
+from hidegl.ensemble.evidence import Evidence, made_good
+from hidegl.ensemble.graphs import Graphs, Vote
+from hidegl.ensemble.sample import RowSample
+from hidegl.rows.side_by_side import SideBySide
+from hidegl.spreading.familiarity import Familiarity
+from hidegl.spreading.labelling import Spreader, smallest
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.shares import column_scales, distributions
+
+USUAL_COUNT = 3
+"""Where classes usually have fewer labels than this, one label is nothing strange."""
+
+SURE = 0.7
+"""How probable another class must be for the row."""
+
+FAMILIAR, COSTLY = 0.1, 3.0
+"""Of the labelled rows, this share must be less familiar; or the class must cost so much more to cut than others do."""
+
+
+@dataclass(frozen=True)
+class Strays:
+    """Which labels are strays (l,), and the probabilities of each from the other labels."""
+
+    mask: NDArray[np.bool_]
+    P: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+
+    @classmethod
+    def none(cls, labels: Labels) -> Strays:
+        return cls(np.zeros(len(labels.given), dtype=bool))
+
+    @classmethod
+    def among(cls, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Strays:
+        """By the structure with the fewest points; rarely any."""
+        single = labels.counts[labels.given] == 1
+        if not single.any() or np.median(labels.counts) < USUAL_COUNT:
+            return cls.none(labels)
+        spreader = smallest(spreaders)
+        familiarity = Familiarity.of(spreader, labels)
+        P = from_others(familiarity, labels)
+        mask = single & (P.max(axis=1) >= SURE)
+        if mask.any():
+            of_labels = familiarity.of_labels
+            strange = of_labels <= np.quantile(of_labels[~single], FAMILIAR)
+            if np.any(mask & strange):
+                Z = sample.Z.parts[list(spreaders).index(spreader)]
+                mask &= ~strange | (cut_ratios(familiarity, labels, spreader, Z) > COSTLY)[labels.given]
+        return cls(mask, P[mask])
+
+    def warn(self, labels: Labels) -> None:
+        """Tell the user, by name."""
+        if not self.mask.any():
+            return
+        amid = labels.classes[self.P.argmax(axis=1)]
+        told = [
+            f"{labels.classes[code]!s} (row {row}) lies amid rows of {other!s}"
+            for row, code, other in zip(labels.rows[self.mask], labels.given[self.mask], amid, strict=True)
+        ]
+        more = f", and {len(told) - 5} more like it" if len(told) > 5 else ""
+        warn_user(
+            f"the only label of {'; of '.join(told[:5])}{more}: it is kept for that row and spreads to no other; give "
+            f"the class more labels, or correct it"
+        )
+
+
+def from_others(familiarity: Familiarity, labels: Labels) -> Matrix:
+    """The probabilities of each label from those of classes with several labels, calibrated (l, c)."""
+    several = np.where(labels.counts > 1, 1.0, 0.0)
+    hidden = familiarity.hidden
+    P = distributions(hidden, column_scales(hidden[labels.can_be_judged].sum(axis=0), several))
+    return sharpened(P, Calibration().temperature(Evidence(made_good(P, labels), labels)))
+
+
+def cut_ratios(familiarity: Familiarity, labels: Labels, spreader: Spreader, Z: object) -> Vector:
+    """How much each class costs to cut from the others, as a multiple of what those with several labels do (c,)."""
+    rule = spreader.lgc_rule
+    scales = column_scales(rule.totals @ familiarity.A, np.ones(len(labels.classes)))
+    labelled = SideBySide.of(spreader.structure.Z.take(labels.rows))
+    graph = Graphs(SideBySide.of(Z), labelled, labels.n_rows, [rule], labels)
+    cuts = graph.cuts(Vote(((familiarity.A, rule.delta, scales),)))
+    return cuts / max(float(np.median(cuts[labels.counts > 1])), 1e-12)

@@ -1,0 +1,291 @@
+"""How far to trust the labels: expected accuracy, accepted labels, rows of no known class, and stray labels."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+import reference
+from hidegl import AutoHiDeGL, HiDeGL, load
+from hidegl.datasets import draw_labels, hide_labels
+from hidegl.questions.acceptance import BINS, Confidences, expected_accuracy
+from hidegl.spreading.familiarity import Familiarity, familiarities
+from hidegl.spreading.labels import Labels, names_alike
+from hidegl.spreading.lgc import LGCRule
+from problems import problems
+from test_inference import as_assignments, implicit
+
+FEW = "ignore:one label only for the class"
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def model(digits):
+    X, truth = digits
+    return AutoHiDeGL("quick", random_state=0).fit(X, hide_labels(truth, draw_labels(truth, 50, seed=0)))
+
+
+def words(y):
+    """Numbers as text, None where there is no label."""
+    return np.array([None if value == -1 else f"digit {value}" for value in y], dtype=object)
+
+
+def read_labels(path):
+    with path.open() as file:
+        return [row["label"] for row in csv.DictReader(file)]
+
+
+class TestAcceptance:
+    @given(
+        st.lists(st.floats(0.1, 1), min_size=1, max_size=60),
+        st.floats(0.05, 1),
+    )
+    def test_the_largest_set_with_the_precision_is_accepted(self, confidence, precision):
+        confidence = np.array(confidence)
+        found = Confidences.none()
+        for part in np.array_split(confidence, 3):
+            found.add(part)
+        accepted = found.accept(precision)
+        taken = accepted.takes(confidence)
+        assert taken.sum() == accepted.n_rows
+        assert accepted.share == pytest.approx(taken.mean())
+        if taken.any():
+            assert confidence[taken].mean() >= precision - 1e-9
+            assert accepted.expected_precision == pytest.approx(confidence[taken].mean())
+        bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+        larger = [np.mean(confidence[bins >= low]) for low in np.unique(bins) if np.sum(bins >= low) > taken.sum()]
+        assert all(mean < precision + 1e-9 for mean in larger)
+
+    def test_the_curve_ends_with_all_labels(self):
+        found = Confidences.none()
+        found.add(np.array([0.9, 0.5, 0.7, 0.9]))
+        shares, precisions = found.curve()
+        np.testing.assert_allclose(shares, [0.5, 0.75, 1])
+        np.testing.assert_allclose(precisions, [0.9, 2.5 / 3, 0.75])
+
+    def test_without_rows_nothing_is_accepted(self):
+        assert Confidences.none().accept(0.5).n_rows == 0
+        assert Confidences.none().mean == 1
+        assert "none" in str(Confidences.none().accept(0.5))
+
+    @given(st.floats(0, 1), st.integers(0, 5000))
+    def test_the_interval_holds_the_mean_and_shrinks_with_labels(self, mean, n_judged):
+        few, many = expected_accuracy(mean, n_judged), expected_accuracy(mean, 4 * n_judged + 40)
+        assert 0 <= few.low <= few.high <= 1
+        if 0.05 <= mean <= 0.95:
+            assert few.low <= mean <= few.high
+            assert many.high - many.low < few.high - few.low
+
+    def test_accepted_labels_are_right_more_often(self, model, digits):
+        _, truth = digits
+        free = np.setdiff1d(np.arange(len(truth)), model.given_labels_.rows)
+        every, few = (model.accept(precision)[free] for precision in (0.5, 0.98))
+        np.testing.assert_array_equal(every, model.transduction_[free])
+        taken = np.array([label is not None for label in few])
+        acceptance = model.acceptance(0.98)
+        assert 0.2 < taken.mean() < 1
+        assert acceptance.n_rows == taken.sum()
+        assert acceptance.expected_precision >= 0.98
+        assert np.mean(few[taken] == truth[free][taken]) >= np.mean(every == truth[free])
+        assert np.mean(model.label_distributions_[free][taken].max(axis=1)) == pytest.approx(
+            acceptance.expected_precision
+        )
+
+    def test_given_labels_are_always_kept(self, model):
+        kept = model.accept(1.0)
+        given = model.given_labels_
+        np.testing.assert_array_equal(kept[given.rows], given.classes[given.given])
+        assert sum(label is not None for label in kept) == len(given.rows)
+
+    def test_how_many_labels_are_right(self, model, digits, tmp_path):
+        _, truth = digits
+        expected = model.expected_accuracy_
+        free = np.setdiff1d(np.arange(len(truth)), model.given_labels_.rows)
+        assert expected.low <= np.mean((model.transduction_ == truth)[free]) <= expected.high
+        assert expected.mean == pytest.approx(model.label_distributions_[free].max(axis=1).mean())
+        assert f"Expected: {expected}." in model.summary()
+        model.save(tmp_path / "model")
+        loaded = load(tmp_path / "model")
+        assert loaded.expected_accuracy_ == pytest.approx(expected)
+        assert loaded.acceptance(0.97) == model.acceptance(0.97)
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_labels_that_are_not_accepted_are_left_blank(self, ending, model, digits, tmp_path):
+        path = tmp_path / f"labels.{ending}"
+        model.write_labels(path, accept=0.98)
+        if ending == "csv":
+            written = read_labels(path)
+        else:
+            import pyarrow.parquet as pq
+
+            written = ["" if label is None else str(label) for label in pq.read_table(path)["label"].to_pylist()]
+        assert written == ["" if label is None else str(label) for label in model.accept(0.98)]
+        X_new = digits[0][:200]
+        model.write_labels(path, X_new, accept=0.98)
+        assert model.acceptance(0.98, X_new).n_rows <= 200
+
+    def test_blanks_without_pyarrow(self, model, tmp_path, monkeypatch):
+        monkeypatch.setattr("hidegl.files.writing.has_pyarrow", lambda: False)
+        model.write_labels(tmp_path / "labels.csv", accept=0.98)
+        written = read_labels(tmp_path / "labels.csv")
+        assert written == ["" if label is None else str(label) for label in model.accept(0.98)]
+
+    def test_mistakes_are_explained(self, model, digits, tmp_path):
+        for wrong in (0, 1.5, "much", None):
+            with pytest.raises(ValueError, match="precision must be a number above 0 and at most 1, got"):
+                model.accept(wrong)
+        with pytest.raises(ValueError, match="accept must be a number above 0"):
+            model.write_labels(tmp_path / "labels.csv", accept=95)
+        with pytest.raises(ValueError, match=r"a \.npy file has no blanks"):
+            model.write_labels(tmp_path / "labels.npy", accept=0.9)
+        assert list(tmp_path.iterdir()) == []
+        single = HiDeGL(50, random_state=0).fit(*digits)
+        with pytest.raises(ValueError, match="accept must be None for HiDeGL: only AutoHiDeGL is calibrated"):
+            single.write_labels(tmp_path / "labels.csv", accept=0.9)
+        assert not hasattr(AutoHiDeGL(), "expected_accuracy_")
+
+    def test_few_labels_never_make_sure(self, digits):
+        X, truth = digits
+        model = AutoHiDeGL("quick", random_state=0).fit(X)
+        for n, surest in ((20, 0.965), (200, 0.997)):
+            P = model.relabel(hide_labels(truth, draw_labels(truth, n, seed=0, kind="balanced"))).predict_proba(X)
+            assert 0.9 < P.max() < surest
+            np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
+class TestFamiliarity:
+    @given(problems(min_points=2))
+    def test_it_is_the_sum_of_the_dense_scores(self, p):
+        rule = LGCRule.on(implicit(p), p.lambda2)
+
+        class Spreader:
+            lgc_rule = rule
+
+            @staticmethod
+            def labelled_rows(labels, shares):
+                from hidegl.spreading.rule import LabelledRows
+
+                return LabelledRows(labels.rows, as_assignments(p.Z[labels.rows]), labels.one_hot, shares)
+
+        codes = np.full(len(p.X), -1)
+        codes[p.labelled] = p.Y_l.argmax(axis=1)
+        found = Familiarity.of(Spreader, Labels.of(np.arange(p.Y_l.shape[1]), codes))
+        W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+        expected = reference.lgc_scores(W, p.labelled, p.Y_l, p.lambda2).sum(axis=1)
+        of_rows = familiarities(as_assignments(p.Z[p.unlabelled]), found.reach, found.delta)
+        np.testing.assert_allclose(of_rows * found.limit, expected, rtol=1e-6, atol=1e-12)
+        for i in range(len(p.labelled)):
+            others = np.delete(np.arange(len(p.labelled)), i)
+            if len(others):
+                F = reference.lgc_scores(W, p.labelled[others], p.Y_l[others], p.lambda2).sum(axis=1)
+                place = np.setdiff1d(np.arange(len(p.X)), p.labelled[others]).tolist().index(p.labelled[i])
+                assert found.of_labels[i] * found.limit == pytest.approx(F[place], rel=1e-5, abs=1e-10)
+
+    @pytest.mark.parametrize("make", [lambda: AutoHiDeGL("quick", random_state=0), lambda: HiDeGL(random_state=0)])
+    def test_a_class_that_nobody_named_is_found(self, make, digits):
+        X, truth = digits
+        known = np.flatnonzero(truth != 6)
+        y = hide_labels(truth, known[draw_labels(truth[known], 63, seed=0)])
+        model = make().fit(X, y)
+        (largest, *_) = model.unfamiliar()
+        assert np.mean(truth[largest.rows] == 6) > 0.95
+        assert np.mean(np.isin(np.flatnonzero(truth == 6), largest.rows)) > 0.8
+        assert set(truth[largest.examples]) == {6}
+        assert largest.label != 6
+        assert largest.chance <= 0.05
+        familiarity = model.familiarity()
+        assert roc_auc_score(truth == 6, -familiarity) > 0.97
+        np.testing.assert_allclose(model.familiarity(X[:50]), familiarity[:50], rtol=1e-6)
+
+    def test_nothing_is_unfamiliar_where_every_class_has_labels(self, model, digits):
+        X, truth = digits
+        assert model.unfamiliar() == []
+        free = np.setdiff1d(np.arange(len(X)), model.given_labels_.rows)
+        assert np.mean(model.familiarity()[free] < 1) < 0.15
+        everything = HiDeGL(50, random_state=0).fit(X, truth)
+        assert everything.unfamiliar() == []
+
+    @pytest.mark.filterwarnings(FEW, "ignore:y holds one class only")
+    def test_one_label_is_enough_to_ask(self, digits):
+        X, truth = digits
+        y = np.full(len(X), -1)
+        y[3] = truth[3]
+        familiarity = HiDeGL(50, random_state=0).fit(X, y).familiarity()
+        assert np.all(np.isfinite(familiarity))
+
+    def test_a_hidden_class_of_embeddings(self, real_data):
+        """Measured: an AUROC of 0.94, and 0.83 of the largest probability of a logistic regression."""
+        X, y = real_data("banking77")
+        hidden = np.isin(y, np.random.default_rng(0).choice(77, 8, replace=False))
+        known = np.flatnonzero(~hidden)
+        labelled = known[draw_labels(y[known], 690, seed=0)]
+        model = AutoHiDeGL("quick", random_state=0).fit(X, hide_labels(y, labelled))
+        free = np.setdiff1d(np.arange(len(y)), labelled)
+        by_graph = roc_auc_score(hidden[free], -model.familiarity()[free])
+        logistic = LogisticRegression(C=10, max_iter=300).fit(X[labelled], y[labelled])
+        by_logistic = roc_auc_score(hidden[free], -logistic.predict_proba(X[free]).max(axis=1))
+        assert by_graph > 0.9
+        assert by_graph > by_logistic + 0.05
+
+
+class TestStrays:
+    def test_a_label_given_as_a_joke_takes_no_rows(self, digits, tmp_path):
+        X, truth = digits
+        y = words(hide_labels(truth, draw_labels(truth, 60, seed=0)))
+        model = AutoHiDeGL("quick", random_state=0).fit(X, y)
+        right = words(truth)
+        free = np.flatnonzero([label is None for label in y])
+        before = np.mean(model.transduction_[free] == right[free])
+        jokes = np.flatnonzero([label is not None for label in y])[[5, 20, 40]]
+        y[jokes] = ["FOUR", "hm", "whatever"]
+        with pytest.warns(UserWarning, match=r"the only label of FOUR \(row \d+\) lies amid rows of digit"):
+            model.relabel(y)
+        assert np.mean(model.transduction_[free] == right[free]) > before - 0.01
+        np.testing.assert_array_equal(model.transduction_[jokes], ["FOUR", "hm", "whatever"])
+        judged = {label.row: label for label in model.audit()}
+        for row in jokes:
+            assert judged[row].suspicion > 0.9
+            assert judged[row].proposed == right[row]
+        model.save(tmp_path / "model")
+        assert load(tmp_path / "model").audit() == model.audit()
+
+    @pytest.mark.filterwarnings(FEW)
+    def test_a_class_of_its_own_is_no_stray(self, digits):
+        X, truth = digits
+        rows = draw_labels(truth, 60, seed=0)
+        fours = rows[truth[rows] == 4]
+        y = hide_labels(truth, np.setdiff1d(rows, fours[1:]))
+        model = AutoHiDeGL("quick", random_state=0).fit(X, y)
+        assert np.mean(model.transduction_[truth == 4] == 4) > 0.9
+
+    @pytest.mark.filterwarnings(FEW)
+    def test_known_shares_hold_for_every_class(self, digits):
+        X, truth = digits
+        y = words(hide_labels(truth, draw_labels(truth, 60, seed=0)))
+        y[np.flatnonzero([label is not None for label in y])[5]] = "FOUR"
+        model = AutoHiDeGL("quick", class_prior="balanced", random_state=0).fit(X, y)
+        assert np.mean(model.transduction_ == "FOUR") > 0.02
+
+    @pytest.mark.filterwarnings(FEW)
+    def test_names_that_differ_in_spelling_only(self, digits):
+        assert names_alike(["Four", "five", "four ", "FÜNF", "fünf", "a-b", "a b", "?", "-", 3]) == [
+            ["Four", "four "],
+            ["FÜNF", "fünf"],
+            ["a-b", "a b"],
+        ]
+        X, truth = digits
+        y = np.where(truth == 4, "Four", "other").astype(object)
+        y[np.flatnonzero(truth == 4)[:3]] = "four"
+        with pytest.warns(UserWarning, match="y holds 'Four' and 'four' as different classes: if they are one"):
+            HiDeGL(50, random_state=0).fit(X, y)
