@@ -2,8 +2,8 @@
 
 Where the kernel classifier has earned a weight, a linear classifier learns from the given labels and from the surest of
 what all say together; and that, in turn, diffuses on the graphs. The linear classifier then shares the weight of the
-kernel. Each errs elsewhere, so both become better than those that were judged. How sure they are together stays as it
-was judged.
+kernel. Each errs elsewhere, so both become better than those that were judged. How sure they are together was judged
+before; they believe to be much surer after, and get a part of that.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ SURE_SHARE, SURE_WEIGHT = 0.6, 0.3
 """Rows are drawn from this share of the sample, the surest, and weigh this much beside a given label, times how sure
 they are."""
 
+SURER = 0.25
+"""How much of the sureness that they gain is kept."""
+
 PENALTY, ITERATIONS = 0.5, 25
 """Of the linear classifier: C of a logistic regression on rows with a mean square of 1 per column."""
 
@@ -59,7 +62,7 @@ class Teaching:
             linear = classroom.linear_from(taught)
             head = kernel.times(0.5).plus(linear.times(mixture.weights[1] / 2))
             taught = classroom.diffused(replace(taught, head=head))
-        return as_sure_as(mixture, taught, classroom.sample)
+        return nearly_as_sure_as(mixture, taught, classroom.sample)
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,12 @@ def normalised(P: Matrix) -> Matrix:
     return P / P.sum(axis=1, keepdims=True)
 
 
-def as_sure_as(judged: Mixture, taught: Mixture, sample: Rows) -> Mixture:
-    """The taught mixture, on average as sure of the sample as the one that was judged."""
+def nearly_as_sure_as(judged: Mixture, taught: Mixture, sample: Rows) -> Mixture:
+    """The taught mixture, on average hardly surer of the sample than the one that was judged."""
     assert taught.head is not None
-    goal = mean_confidence(judged.of(sample).collect())
-    factor = temperature_for(taught.of(sample).collect(), goal)
+    P = taught.of(sample).collect()
+    before, after = mean_confidence(judged.of(sample).collect()), mean_confidence(P)
+    factor = temperature_for(P, before + SURER * (after - before))
     return replace(taught, temperature=taught.temperature * factor, head=taught.head.times(1 / factor))
 
 
