@@ -7,6 +7,7 @@ which grow over many runs, are lines of JSON; each line names its machine, which
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -34,6 +35,10 @@ BY_CLASS = ", by class"
 """Ends the name of a problem whose labels are drawn so that every class has as many."""
 
 
+PUBLISHED = ", published draws"
+"""Ends the name of MNIST with the labels that GraphLearning publishes: draws 0 to 99 of `mnist_label_draws.npz`."""
+
+
 # Problems
 
 
@@ -49,7 +54,7 @@ def data(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def base_and_ratio(name: str) -> tuple[str, str]:
     """Of "mnist-10:1", these are "mnist" and "10:1"."""
-    name = name.removesuffix(BY_CLASS)
+    name = name.removesuffix(BY_CLASS).removesuffix(PUBLISHED)
     base, _, ratio = name.rpartition("-") if ":" in name else (name, "", "")
     return base, ratio
 
@@ -67,13 +72,20 @@ def unbalanced(y: NDArray[Any], ratio: float) -> NDArray[np.intp]:
 
 def labelled_rows(name: str, y: NDArray[Any], n_labels: int, draw: int) -> NDArray[np.intp]:
     """The rows that get a label."""
+    if name.endswith(PUBLISHED):
+        with np.load(Path(os.environ["HIDEGL_DATA"]) / "mnist_label_draws.npz") as draws:
+            return np.sort(draws[f"draws{n_labels}"][draw])
     return draw_labels(y, n_labels, seed=draw, kind="balanced" if name.endswith(BY_CLASS) else "random")
 
 
 def title(name: str) -> str:
     """As it is printed: "MNIST, 10:1"."""
     base, ratio = base_and_ratio(name)
-    return DATA_SETS[base].title + (f", {ratio}" if ratio else "") + (BY_CLASS if name.endswith(BY_CLASS) else "")
+    return (
+        DATA_SETS[base].title
+        + (f", {ratio}" if ratio else "")
+        + "".join(ending for ending in (BY_CLASS, PUBLISHED) if name.endswith(ending))
+    )
 
 
 def paper_best(name: str, n_labels: int) -> float | None:

@@ -19,10 +19,11 @@ from pathlib import Path
 from statistics import mean
 
 import numpy as np
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from harness import BY_CLASS, RECORDS, data, labelled_rows, paper_best, store
+from harness import BY_CLASS, PUBLISHED, RECORDS, data, labelled_rows, paper_best, store
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.ensemble.calibration import expected_calibration_error
@@ -60,6 +61,34 @@ OTHERS: dict[str, tuple[int, ...]] = {
 }
 """Rows that do not cluster, embeddings, and sets made unbalanced."""
 
+N_CLASSES = {
+    **dict.fromkeys(("optdigits", "usps", "pendigits", "mnist"), 10),
+    **dict.fromkeys(("trec6", "satimage"), 6),
+    **dict.fromkeys(("usps2", "g241c"), 2),
+    "three-moon": 3,
+    "coil20": 20,
+    "letter": 26,
+    "banking77": 77,
+}
+PER_CLASS = (1, 3, 5, 10, 20)
+GRID = {
+    name + kind: tuple(n * n_classes for n in PER_CLASS)
+    for kind in ("", BY_CLASS)
+    for name, n_classes in N_CLASSES.items()
+}
+"""Every set with a few labels per class, at random and by class."""
+
+PUBLISHED_CELLS = {f"mnist{PUBLISHED}": (10, 20, 30, 40, 50)}
+"""Labels that others published, 100 draws each."""
+
+PRECISIONS = (0.9, 0.95, 0.99)
+"""For which the share of accepted labels is measured, and how many of them are right."""
+
+
+def counts_of(name: str) -> list[int]:
+    """All numbers of labels for which a set is measured."""
+    return sorted({n for cells in (CELLS, OTHERS, GRID, PUBLISHED_CELLS) for n in cells.get(name, ())})
+
 
 def main() -> None:
     if sys.argv[1:] == ["times"]:
@@ -71,14 +100,13 @@ def main() -> None:
         show(effort, draws)
         return
     warnings.simplefilter("ignore")
-    for name in sys.argv[5:] or [*CELLS, *OTHERS]:
+    for name in sys.argv[5:] or list(dict.fromkeys([*CELLS, *OTHERS, *GRID])):
         run(name, effort, draws)
 
 
 def run(name: str, effort: str, draws: range) -> None:
     done = {(r["data"], r["effort"], r["labels"], r["draw"]) for r in RECORDS.trials(STORE)}
-    counts = {**CELLS, **OTHERS}[name]
-    missing = [(n, draw) for n in counts for draw in draws if (name, effort, n, draw) not in done]
+    missing = [(n, draw) for draw in draws for n in counts_of(name) if (name, effort, n, draw) not in done]
     if not missing:
         return
     X, y = data(name)
@@ -92,6 +120,7 @@ def run(name: str, effort: str, draws: range) -> None:
         taken = time.perf_counter() - begun
         P, truth = np.delete(P, labelled, axis=0), np.delete(y, labelled)
         right = model.classes_[P.argmax(axis=1)] == truth
+        expected = model.expected_accuracy_
         record = {
             "data": name,
             "effort": effort,
@@ -99,12 +128,23 @@ def run(name: str, effort: str, draws: range) -> None:
             "draw": draw,
             "accuracy": round(100 * float(right.mean()), 3),
             "calibration_error": round(expected_calibration_error(P, right), 4),
+            "expected": [round(value, 4) for value in expected],
+            "accepted": [accepted(model, precision, P, right) for precision in PRECISIONS],
             "kernel_weight": round(model.settings_["kernel_weight"], 3),
             "fit_seconds": round(seconds, 2),
             "relabel_seconds": round(taken, 2),
         }
         RECORDS.append(STORE, [record])
         print(record, flush=True)
+
+
+def accepted(
+    model: AutoHiDeGL, precision: float, P: NDArray[np.float64], right: NDArray[np.bool_]
+) -> tuple[float, float | None]:
+    """The share of labels that are accepted, and how many of them are right."""
+    acceptance = model.acceptance(precision)
+    taken = acceptance.takes(P.max(axis=1))
+    return round(acceptance.share, 4), round(float(right[taken].mean()), 4) if taken.any() else None
 
 
 def times() -> None:

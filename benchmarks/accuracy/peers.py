@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from cells import CELLS, OTHERS
+from cells import CELLS, counts_of
 
 from harness import RECORDS, data, labelled_rows
 from hidegl.datasets import accuracy, hide_labels
@@ -111,7 +111,7 @@ def main() -> None:
     for name in names or CELLS:
         problem = Problem(name)
         done = {(r["data"], r["method"], r["labels"], r["draw"]) for r in RECORDS.trials(STORE)}
-        for n_labels in {**CELLS, **OTHERS}[name]:
+        for n_labels in counts_of(name):
             for draw in range(int(first), int(last) + 1):
                 for method in methods:
                     if (name, method, n_labels, draw) not in done:

@@ -16,7 +16,7 @@ from hidegl.files.columns import is_text, spoken
 from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
 from hidegl.files.opening import open_table
 from hidegl.files.tables import Table
-from hidegl.spreading.labels import BLANKS, UNLABELLED, names_alike
+from hidegl.spreading.labels import UNLABELLED, is_blank, names_alike
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
@@ -194,7 +194,7 @@ def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
     blank: dict[str, int] = {}
     for row, value in enumerate(column.to_pylist()):
         text = "" if value is None else value.strip()
-        if text.lower() not in BLANKS:
+        if not is_blank(text):
             y[row] = text
         elif text:
             blank[text] = blank.get(text, 0) + 1

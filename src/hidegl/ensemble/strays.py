@@ -1,8 +1,10 @@
-"""Labels given by mistake or as a joke: the only one of its class, amid rows of another class.
+"""Labels given by mistake or as a joke: the only one of its class, with a name like another's or of no class, or amid
+rows of another class.
 
 A class takes part in the class shares, so a name that was typed once would get the rows of a whole class. Such a label
 is kept for its own row, and spread to no other. Where a class has one label by chance, its rows lie by themselves: no
-other label reaches them, and the class can be cut from the others at little cost.
+other label reaches them, and the class can be cut from the others at little cost. Both are asked for a name that looks
+like a class, since the error of leaving out a class is as large.
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ from hidegl.ensemble.sample import RowSample
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labelling import Spreader, smallest
-from hidegl.spreading.labels import Labels
+from hidegl.spreading.labels import Labels, is_blank, names_alike
 from hidegl.spreading.shares import column_scales, distributions
 
 USUAL_COUNT = 3
 """Where classes usually have fewer labels than this, one label is nothing strange."""
 
-SURE = 0.7
+SURE = 0.8
 """How probable another class must be for the row."""
 
-FAMILIAR, COSTLY = 0.1, 3.0
-"""Of the labelled rows, this share must be less familiar; or the class must cost so much more to cut than others do."""
+FAMILIAR, COSTLY = 0.1, 2.0
+"""This share of the labelled rows must be less familiar; and the class must cost so much more to cut than others do."""
+
+FEWEST_CLASSES = 3
+"""With fewer classes of several labels, there is too little to compare with."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +55,18 @@ class Strays:
     def among(cls, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Strays:
         """By the structure with the fewest points; rarely any."""
         single = labels.counts[labels.given] == 1
-        if not single.any() or np.median(labels.counts) < USUAL_COUNT:
+        usual = np.median(labels.counts) >= USUAL_COUNT and np.sum(labels.counts > 1) >= FEWEST_CLASSES
+        if not single.any() or not usual:
             return cls.none(labels)
         spreader = smallest(spreaders)
         familiarity = Familiarity.of(spreader, labels)
         P = from_others(familiarity, labels)
         mask = single & (P.max(axis=1) >= SURE)
+        mask &= familiarity.of_labels > np.quantile(familiarity.of_labels[~single], FAMILIAR)
         if mask.any():
-            of_labels = familiarity.of_labels
-            strange = of_labels <= np.quantile(of_labels[~single], FAMILIAR)
-            if np.any(mask & strange):
-                Z = sample.Z.parts[list(spreaders).index(spreader)]
-                mask &= ~strange | (cut_ratios(familiarity, labels, spreader, Z) > COSTLY)[labels.given]
+            Z = sample.Z.parts[list(spreaders).index(spreader)]
+            mask &= (cut_ratios(familiarity, labels, spreader, Z) > COSTLY)[labels.given]
+        mask |= single & odd_names(labels)[labels.given]
         return cls(mask, P[mask])
 
     def warn(self, labels: Labels) -> None:
@@ -70,7 +75,7 @@ class Strays:
             return
         amid = labels.classes[self.P.argmax(axis=1)]
         told = [
-            f"{labels.classes[code]!s} (row {row}) lies amid rows of {other!s}"
+            f"{labels.classes[code]!s} (row {row}) lies among rows of {other!s}"
             for row, code, other in zip(labels.rows[self.mask], labels.given[self.mask], amid, strict=True)
         ]
         more = f", and {len(told) - 5} more like it" if len(told) > 5 else ""
@@ -78,6 +83,12 @@ class Strays:
             f"the only label of {'; of '.join(told[:5])}{more}: it is kept for that row and spreads to no other; give "
             f"the class more labels, or correct it"
         )
+
+
+def odd_names(labels: Labels) -> NDArray[np.bool_]:
+    """Which classes have a name that another one has in another spelling, or that means no class (c,)."""
+    alike = {name for group in names_alike(labels.classes) for name in group}
+    return np.array([isinstance(name, str) and (name in alike or is_blank(name)) for name in labels.classes])
 
 
 def from_others(familiarity: Familiarity, labels: Labels) -> Matrix:

@@ -180,9 +180,13 @@ def plus_minus_one(values: NDArray[Any]) -> bool:
 
 def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
     """A blank that became text on its way is a class like any other to us, but hardly to the user."""
-    blanks = [str(label) for label in classes if isinstance(label, str) and label.strip().lower() in BLANKS]
+    blanks = [str(label) for label in classes if isinstance(label, str) and is_blank(label)]
     if blanks:
         warn_user(f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead")
+
+
+def is_blank(text: str) -> bool:
+    return text.strip().lower() in BLANKS
 
 
 def warn_of_names_alike(classes: NDArray[Any]) -> None:
