@@ -158,9 +158,9 @@ class TestAcceptance:
     def test_few_labels_never_make_sure(self, digits):
         X, truth = digits
         model = AutoHiDeGL("quick", random_state=0).fit(X)
-        for n, surest in ((20, 0.965), (200, 0.997)):
+        for n in (20, 200):
             P = model.relabel(hide_labels(truth, draw_labels(truth, n, seed=0, kind="balanced"))).predict_proba(X)
-            assert 0.9 < P.max() < surest
+            assert 0.9 < P.max() <= 1 - 0.9 / (n + 20)  # of ten classes
             np.testing.assert_allclose(P.sum(axis=1), 1)
 
 
@@ -240,23 +240,28 @@ class TestFamiliarity:
 
 
 class TestStrays:
-    def test_a_label_given_as_a_joke_takes_no_rows(self, digits, tmp_path):
+    @pytest.mark.filterwarnings("ignore:y holds", FEW)
+    @pytest.mark.parametrize(
+        ("seed", "names"),
+        [(0, ["DIGIT 4", "?", "skip"]), (5, ["Digit-4", "??", "todo"]), (13, ["so", "hm", "whatever"])],
+    )
+    def test_a_label_given_as_a_joke_takes_no_rows(self, seed, names, digits, tmp_path):
+        """By its name; or, for a name that could be a class, by where its row lies."""
         X, truth = digits
-        y = words(hide_labels(truth, draw_labels(truth, 60, seed=0)))
+        y = words(hide_labels(truth, draw_labels(truth, 60, seed=seed)))
         model = AutoHiDeGL("quick", random_state=0).fit(X, y)
         right = words(truth)
         free = np.flatnonzero([label is None for label in y])
         before = np.mean(model.transduction_[free] == right[free])
         jokes = np.flatnonzero([label is not None for label in y])[[5, 20, 40]]
-        y[jokes] = ["FOUR", "hm", "whatever"]
-        with pytest.warns(UserWarning, match=r"the only label of FOUR \(row \d+\) lies amid rows of digit"):
+        y[jokes] = names
+        with pytest.warns(UserWarning, match=r"the only label of .* \(row \d+\) lies among rows of digit \d; of"):
             model.relabel(y)
         assert np.mean(model.transduction_[free] == right[free]) > before - 0.01
-        np.testing.assert_array_equal(model.transduction_[jokes], ["FOUR", "hm", "whatever"])
+        np.testing.assert_array_equal(model.transduction_[jokes], names)
         judged = {label.row: label for label in model.audit()}
-        for row in jokes:
-            assert judged[row].suspicion > 0.9
-            assert judged[row].proposed == right[row]
+        assert all(judged[row].doubtful for row in jokes)
+        assert sum(judged[row].proposed == right[row] for row in jokes) >= 2
         model.save(tmp_path / "model")
         assert load(tmp_path / "model").audit() == model.audit()
 
@@ -269,13 +274,13 @@ class TestStrays:
         model = AutoHiDeGL("quick", random_state=0).fit(X, y)
         assert np.mean(model.transduction_[truth == 4] == 4) > 0.9
 
-    @pytest.mark.filterwarnings(FEW)
+    @pytest.mark.filterwarnings(FEW, "ignore:y holds")
     def test_known_shares_hold_for_every_class(self, digits):
         X, truth = digits
         y = words(hide_labels(truth, draw_labels(truth, 60, seed=0)))
-        y[np.flatnonzero([label is not None for label in y])[5]] = "FOUR"
+        y[np.flatnonzero([label is not None for label in y])[5]] = "skip"
         model = AutoHiDeGL("quick", class_prior="balanced", random_state=0).fit(X, y)
-        assert np.mean(model.transduction_ == "FOUR") > 0.02
+        assert np.mean(model.transduction_ == "skip") > 0.02
 
     @pytest.mark.filterwarnings(FEW)
     def test_names_that_differ_in_spelling_only(self, digits):

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
-from cells import CELLS, NOT_CLUSTERED, OTHERS
+from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
 from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title
 from hidegl.basics.archives import replacing
@@ -127,6 +127,133 @@ def simple_table(results: Results) -> str:
     return "\n".join([*lines, f"| mean | | {means} |"])
 
 
+GRID_METHODS = (
+    "default",
+    "logistic regression, C by cross-validation",
+    "linear ridge",
+    "1-NN",
+    "LabelSpreading",
+    "Poisson",
+)
+SHORT = {"logistic regression, C by cross-validation": "logistic, C by CV"}
+
+
+def grid_means_table(results: Results) -> str:
+    """The means over all sets, at random and by class, for each number of labels per class."""
+    names = [SHORT.get(method, shown_name(method)) for method in GRID_METHODS]
+    lines = [f"| labels per class | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for place, per_class in enumerate(PER_CLASS):
+        wanted = [(data, counts[place]) for data, counts in GRID.items()]
+        first, *others = [f"{float(results.mean_over(method, wanted)):.1f}" for method in GRID_METHODS]
+        lines.append(f"| {per_class} | {' | '.join([f'**{first}**', *others])} |")
+    return "\n".join(lines)
+
+
+def grid_table(results: Results, kind: str) -> str:
+    """Every set and number of labels per class: ours, the best of the others, and how sure ours is."""
+    lines = [
+        "| data | labels per class | `AutoHiDeGL()` | best of the others | logistic, C by CV | calibration error |"
+    ]
+    lines.append("|---|---|---|---|---|---|")
+    for base in N_CLASSES:
+        data = base + kind
+        for per_class, n in zip(PER_CLASS, GRID[data], strict=True):
+            found = {method: mean(results.values(method, data, n)) for method in GRID_METHODS[1:]}
+            best = max(found, key=lambda method: found[method])
+            error = mean(results.values("default", data, n, "calibration_error"))
+            shown = f"{found[best]:.1f} ({SHORT.get(best, best)})"
+            logistic = f"{found[GRID_METHODS[1]]:.1f}"
+            ours = results.shown("default", data, n)
+            lines.append(f"| {title(base)} | {per_class} | {ours} | {shown} | {logistic} | {error:.3f} |")
+    return "\n".join(lines)
+
+
+def grid_records(results: Results, place: int | None = None) -> list[dict[str, Any]]:
+    """Those of the default at one of the numbers of labels per class, or at all."""
+    wanted = {
+        (data, n) for data, counts in GRID.items() for n in (counts if place is None else counts[place : place + 1])
+    }
+    return [r for r in results.records if r["method"] == "default" and (r["data"], r["labels"]) in wanted]
+
+
+def trust_table(results: Results) -> str:
+    """Calibration, intervals of expected accuracy, and accepted labels, by the number of labels per class."""
+    heads = [f"accepted for {p:.0%} | right" for p in PRECISIONS]
+    lines = [f"| labels per class | calibration error | interval holds the truth | its width | {' | '.join(heads)} |"]
+    lines.append("|---|---|---|---|" + "---|---|" * len(PRECISIONS))
+    for place in (*range(len(PER_CLASS)), None):
+        found = grid_records(results, place)
+        holds = mean(r["expected"][1] <= r["accuracy"] / 100 <= r["expected"][2] for r in found)
+        width = mean(r["expected"][2] - r["expected"][1] for r in found)
+        cells = [f"{mean(r['calibration_error'] for r in found):.3f}", f"{holds:.1%}", f"{100 * width:.0f} points"]
+        for number in range(len(PRECISIONS)):
+            accepted = [r["accepted"][number] for r in found]
+            right = [precision for _, precision in accepted if precision is not None]
+            cells += [f"{mean(share for share, _ in accepted):.1%}", f"{mean(right):.1%}" if right else "–"]
+        lines.append(f"| {'all' if place is None else PER_CLASS[place]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def accepted_table(results: Results) -> str:
+    """The share of labels that can be accepted to be right in 95 of 100 cases, set by set."""
+    number = PRECISIONS.index(0.95)
+    lines = [f"| data | {' | '.join(f'{n} per class' for n in PER_CLASS)} |", "|---|" + "---|" * len(PER_CLASS)]
+    for data in N_CLASSES:
+        cells = []
+        for n in GRID[data]:
+            accepted = results.values("default", data, n, "accepted")
+            right = [record[number][1] for record in accepted if record[number][1] is not None]
+            share = f"{mean(record[number][0] for record in accepted):.0%}"
+            cells.append(f"{share} ({mean(right):.1%} right)" if right else share)
+        lines.append(f"| {title(data)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def unfamiliar_table() -> str:
+    heads = ("data", "hidden classes", "labels", "familiarity", "largest probability", "logistic regression")
+    lines = [f"| {' | '.join(heads)} | listed: hidden | known |", "|---|---|---|---|---|---|---|---|"]
+    for r in stored("trust")["unfamiliar"]:
+        ways = [
+            f"{r[f'auroc_{way}']['mean']:.3f} / {r[f'ap_{way}']['mean']:.2f}"
+            for way in ("familiarity", "probability", "logistic")
+        ]
+        listed = [f"{r[f'listed_of_{kind}']['mean']:.0%}" for kind in ("hidden", "known")]
+        shown = " | ".join([f"**{ways[0]}**", *ways[1:], *listed])
+        lines.append(f"| {title(r['data'])} | {r['hidden']:.0%} | {r['labels']} | {shown} |")
+    return "\n".join(lines)
+
+
+def strays_table() -> str:
+    lines = [
+        "| data | labels | without strays | with three strays | strays that `audit` names |",
+        "|---|---|---|---|---|",
+    ]
+    for r in stored("trust")["strays"]:
+        cells = [f"{r[key]['mean']:.1f} ± {r[key]['std']:.1f}" for key in ("before", "after")]
+        lines.append(
+            f"| {title(r['data'])} | {r['labels']} | {' | '.join(cells)} | {r['named']:.1f} of {r['strays']} |"
+        )
+    return "\n".join(lines)
+
+
+def published_table(records: list[dict[str, Any]]) -> str:
+    ((data, counts),) = PUBLISHED_CELLS.items()
+    lines = [f"| method | {' | '.join(f'{n // 10} per class' for n in counts)} |", "|---|" + "---|" * len(counts)]
+    for method in ("quick", "default", "best", "Poisson", "PoissonMBO, equal shares"):
+        cells = []
+        for n in counts:
+            found = [
+                r["accuracy"]
+                for r in records
+                if (r.get("method", r.get("effort")), r["data"], r["labels"]) == (method, data, n)
+            ]
+            text = f"{mean(found):.1f} ± {stdev(found):.1f}" if len(found) > 1 else "–"
+            cells.append(text if len(found) in (0, 100) else f"{text} ({len(found)} draws)")
+        if set(cells) != {"–"}:
+            lines.append(f"| {shown_name(method)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def methods_table(results: Results, data: str, methods: Iterable[str]) -> str:
     counts = {**CELLS, **OTHERS}[data]
     lines = [f"| method | {' | '.join(f'{n:,} labels' for n in counts)} |", "|---|" + "---|" * len(counts)]
@@ -147,16 +274,6 @@ def seconds_table() -> str:
     for effort, taken in stored("efforts")["efforts"].items():
         lines.append(f"| {shown_name(effort)} | {taken['fit_seconds']} s | {taken['relabel_seconds']} s |")
     return "\n".join(lines)
-
-
-def calibration_table(results: Results, counts_of: slice) -> str:
-    lines = ["| data | labels | error |", "|---|---|---|"]
-    wanted = [(data, n) for data, counts in {**CELLS, **OTHERS}.items() for n in counts[counts_of]]
-    for data, n in wanted:
-        errors = results.values("default", data, n, "calibration_error")
-        lines.append(f"| {title(data)} | {n:,} | {f'{mean(errors):.3f}' if errors else '–'} |")
-    overall = results.mean_over("default", wanted, "calibration_error")
-    return "\n".join([*lines, f"| mean | | **{overall}** |"])
 
 
 def choices_table(of: str) -> str:
@@ -181,8 +298,14 @@ def tables(results: Results) -> dict[str, str]:
         "seconds": seconds_table(),
         "banking77": methods_table(results, "banking77", banking),
         "banking77_by_class": methods_table(results, f"banking77{BY_CLASS}", banking),
-        "calibration": calibration_table(results, slice(-2, None)),
-        "calibration_of_few": calibration_table(results, slice(1)),
+        "grid_means": grid_means_table(results),
+        "grid": grid_table(results, ""),
+        "grid_by_class": grid_table(results, BY_CLASS),
+        "trust": trust_table(results),
+        "accepted": accepted_table(results),
+        "unfamiliar": unfamiliar_table(),
+        "strays": strays_table(),
+        "published": published_table([*RECORDS.trials(cells.STORE), *RECORDS.trials(peers.STORE)]),
         "shares": choices_table("shares"),
         "classifier": choices_table("classifier"),
         "by_class": choices_table("by_class"),

@@ -55,8 +55,8 @@ class Strays:
     def among(cls, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Strays:
         """By the structure with the fewest points; rarely any."""
         single = labels.counts[labels.given] == 1
-        usual = np.median(labels.counts) >= USUAL_COUNT and np.sum(labels.counts > 1) >= FEWEST_CLASSES
-        if not single.any() or not usual:
+        several = labels.counts > 1
+        if not single.any() or several.sum() < FEWEST_CLASSES or np.median(labels.counts) < USUAL_COUNT:
             return cls.none(labels)
         spreader = smallest(spreaders)
         familiarity = Familiarity.of(spreader, labels)
