@@ -199,6 +199,15 @@ class TestLaws:
         np.testing.assert_array_equal(on_host(got.predict(engine(X[:100]))), expected.predict(X[:100]))
         np.testing.assert_allclose(got.label_distributions_, expected.label_distributions_, atol=0.01)
         np.testing.assert_array_equal(got.suggest(3), expected.suggest(3))
+        assert got.expected_accuracy_ == pytest.approx(expected.expected_accuracy_, abs=0.01)
+        assert got.acceptance(0.95).share == pytest.approx(expected.acceptance(0.95).share, abs=0.05)
+        assert got.acceptance(0.95, engine(X)).threshold == pytest.approx(
+            expected.acceptance(0.95, X).threshold, abs=0.05
+        )
+        np.testing.assert_array_equal(got.accept(0.05), got.transduction_)
+        np.testing.assert_allclose(on_host(got.familiarity()), expected.familiarity(), rtol=0.01)
+        np.testing.assert_allclose(on_host(got.familiarity(engine(X[:100]))), expected.familiarity(X[:100]), rtol=0.01)
+        assert [len(group.rows) for group in got.unfamiliar()] == [len(group.rows) for group in expected.unfamiliar()]
         expected, got = (HiDeGL(40, random_state=0).fit(rows, y) for rows in (X, engine(X)))
         np.testing.assert_array_equal(got.suggest(5), expected.suggest(5))
 

@@ -97,23 +97,6 @@ def others_table(results: Results) -> str:
     return "\n".join([*lines, f"| mean, with USPS-2 | | **{results.mean_over('default', five)}** |"])
 
 
-def beside_table(results: Results) -> str:
-    """The means over all numbers of labels, for groups of sets: what README shows."""
-    groups = {
-        "the paper's eight sets": PAPERS_CELLS,
-        **{title(data): [(data, n) for n in OTHERS[data]] for data in ("banking77", *NOT_CLUSTERED)},
-    }
-    methods = ["default", "logistic regression", "1-NN", "LabelSpreading", "Poisson"]
-    lines = [f"| data | labels | {' | '.join(map(shown_name, methods))} |", "|---|---|" + "---|" * len(methods)]
-    for name, wanted in groups.items():
-        counts = [n for _, n in wanted]
-        means = [results.mean_over(method, wanted) for method in methods]
-        means = [value if value == "–" else f"{float(value):.1f}" for value in means]
-        shown = " | ".join([f"**{means[0]}**", *means[1:]])
-        lines.append(f"| {name} | {min(counts):,} to {max(counts):,} | {shown} |")
-    return "\n".join(lines)
-
-
 def simple_table(results: Results) -> str:
     """Rows that do not cluster, beside the simple methods."""
     methods = ["default", "Poisson", "LabelSpreading", *peers.SIMPLE]
@@ -289,7 +272,6 @@ def tables(results: Results) -> dict[str, str]:
     graphs = [name for name in peers.METHODS if name.startswith("Poisson")]
     banking = ["default", "Poisson", "1-NN", "logistic regression"]
     return {
-        "beside": beside_table(results),
         "means": means_table(results),
         "cells": cells_table(results),
         "unbalanced": others_table(results),

@@ -84,8 +84,8 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         """
         if accept is not None and not hasattr(self, "acceptance"):
             raise ValueError(f"accept must be None for {type(self).__name__}: only AutoHiDeGL is calibrated")
-        acceptance = None if accept is None else self.acceptance(check_precision(accept, "accept"), X)
-        write_labels(path, self.stream_labels(X), acceptance)
+        takes = None if accept is None else self.acceptance(check_precision(accept, "accept"), X).takes
+        write_labels(path, self.stream_labels(X), takes)
 
     # Questions
 

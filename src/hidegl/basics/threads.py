@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -29,6 +29,7 @@ class BlasThreads:
         self._users = 0
         self._allowed = 1
         self._limit: Any = None
+        self._pool: ThreadPoolExecutor | None = None
 
     @contextmanager
     def one_each(self) -> Iterator[int]:
@@ -45,25 +46,48 @@ class BlasThreads:
         try:
             yield self._allowed
         finally:
+            idle = None
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
                     self._limit.restore_original_limits()
+                    idle, self._pool = self._pool, None
+            if idle is not None:
+                idle.shutdown()
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads, started when they are first needed, and kept as long as `one_each` is entered."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._allowed, "hidegl", initializer=begin_working)
+            return self._pool
 
 
 BLAS_THREADS = BlasThreads()
+THREAD = local()
+"""Of the present thread: whether it works for others."""
+
+
+def begin_working() -> None:
+    THREAD.working = True
 
 
 def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
     """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
-    if len(starts) == 1:  # too little for threads of ours; BLAS may use its own
-        yield function(starts[0])
+    if len(starts) == 1 or getattr(THREAD, "working", False):  # too little for threads of ours, or inside of one
+        yield from map(function, starts)
         return
     waiting: deque[Future[T]] = deque()
-    with BLAS_THREADS.one_each() as threads, ThreadPoolExecutor(threads, "hidegl") as pool:
-        for start in starts:
-            waiting.append(pool.submit(function, start))
-            if len(waiting) > 2 * threads:
+    with BLAS_THREADS.one_each() as threads:
+        try:
+            for start in starts:
+                waiting.append(BLAS_THREADS.pool.submit(function, start))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:  # also if nobody takes the rest
+            for future in waiting:
+                future.cancel()
+            wait(waiting)

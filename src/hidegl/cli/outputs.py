@@ -57,7 +57,7 @@ def write_labelled(
             n = len(block)
             number = {"row": np.arange(start, start + n)}
             row = columns.next(n) if columns else number
-            results = label_columns(block, acceptance)
+            results = label_columns(block, None if acceptance is None else acceptance.takes)
             if not with_given:
                 del results["given"]
             write({**row, **results})

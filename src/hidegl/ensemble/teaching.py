@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.calibration import mean_confidence, sharpened, softmax, temperature_for
 from hidegl.ensemble.graphs import BLOCK_ROWS, fewer
-from hidegl.ensemble.heads import Head
+from hidegl.ensemble.heads import Head, head_scores
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.stages import Ensemble
 from hidegl.rows.base import Rows, sample_indices
@@ -56,21 +56,30 @@ class Teaching:
         kernel = mixture.head
         if kernel is None or mixture.head_share < LEAST_WEIGHT:
             return mixture
-        classroom = Classroom.of(mixture, ensemble)
-        taught = mixture
+        classroom = Classroom.of(mixture, kernel, ensemble)
+        judged = taught = replace(mixture, head=classroom.head(1.0))
+        linear = None
         for _ in range(self.lessons):
-            linear = classroom.linear_from(taught)
-            head = kernel.times(0.5).plus(linear.times(mixture.weights[1] / 2))
-            taught = classroom.diffused(replace(taught, head=head))
-        return nearly_as_sure_as(mixture, taught, classroom.sample)
+            linear = classroom.linear_from(taught).times(mixture.weights[1] / 2)
+            taught = classroom.diffused(replace(taught, head=classroom.head(0.5, linear)))
+        if linear is None:
+            return mixture
+        factor = classroom.cooling(judged, taught)
+        head = kernel.times(0.5).plus(linear).times(1 / factor)
+        return replace(taught, temperature=taught.temperature * factor, head=head)
 
 
 @dataclass(frozen=True)
 class Classroom:
-    """The rows that are learned from: those of the sample, and the labelled ones; and what stays as it is."""
+    """The rows that are learned from: those of the sample, and the labelled ones; and what stays as it is.
+
+    Beside the columns of each row stands what the kernel says of it, which is computed once: so the kernel is linear
+    here.
+    """
 
     sample: Rows
     labelled: Rows
+    n_columns: int
     ensemble: Ensemble
     shares: Vector
     """Of the classes, by the graphs before."""
@@ -79,29 +88,43 @@ class Classroom:
     """Of the graphs before."""
 
     @classmethod
-    def of(cls, mixture: Mixture, ensemble: Ensemble) -> Classroom:
+    def of(cls, mixture: Mixture, kernel: Head, ensemble: Ensemble) -> Classroom:
         sample, graphs = ensemble.sample, ensemble.graphs
         assert sample.rows is not None
-        forms = fewer(SideBySide.of(*sample.Z.parts, sample.X))
-        labelled = SideBySide.of(*ensemble.labelled.parts, sample.rows.take(ensemble.labels.rows))
-        P = sharpened(mixture.vote.of(graphs.few), mixture.temperature)
-        return cls(small_blocks(forms), small_blocks(labelled), ensemble, P.mean(axis=0), mean_confidence(P))
 
-    def distributions(self, mixture: Mixture) -> tuple[Matrix, Matrix]:
-        """The probabilities of the sample and of the labelled rows, with the class shares of the graphs."""
-        P, P_labelled = mixture.of(self.sample).collect(), mixture.of(self.labelled).collect()
+        def seated(Z: SideBySide, X: Matrix) -> LocalRows:
+            rows = LocalRows(X, block_rows=BLOCK_ROWS).map(with_scores, kernel).collect()
+            return LocalRows(SideBySide.of(*Z.parts, rows), block_rows=BLOCK_ROWS)
+
+        some = seated(fewer(sample.Z), fewer(sample.X))
+        labelled = seated(ensemble.labelled, sample.rows.take(ensemble.labels.rows))
+        P = sharpened(mixture.vote.of(graphs.few), mixture.temperature)
+        return cls(some, labelled, sample.X.shape[1], ensemble, P.mean(axis=0), mean_confidence(P))
+
+    def head(self, of_kernel: float, linear: Head | None = None) -> Head:
+        """The kernel with a factor, and a linear classifier beside it, for the rows as they are here."""
+        n_classes = len(self.shares)
+        scores = of_kernel * np.eye(n_classes)
+        if linear is None:
+            linear = Head.of_linear(np.zeros((self.n_columns, n_classes)), np.zeros(n_classes))
+        return Head.of_linear(np.vstack([linear.linear, scores]), linear.intercept)
+
+    def of_sample(self, mixture: Mixture) -> tuple[Matrix, Vector]:
+        """The probabilities of the sample, with the class shares of the graphs; and the scales of the classes."""
+        P = mixture.of(self.sample).collect()
         scales = scales_towards(P, self.shares, 1.0)
-        return normalised(P * scales), normalised(P_labelled * scales)
+        return normalised(P * scales), scales
 
     def linear_from(self, mixture: Mixture) -> Head:
         """A classifier from the given labels, and from the surest of what the mixture says of other rows."""
         labels, rng = self.ensemble.labels, self.ensemble.rng
-        P, _ = self.distributions(mixture)
+        P, _ = self.of_sample(mixture)
         others = np.flatnonzero(~np.isin(fewer(self.ensemble.sample.numbers), labels.rows))
         sureness = P[others].max(axis=1)
         others = others[sureness >= np.quantile(sureness, 1 - SURE_SHARE)] if len(others) else others
         drawn = others[sample_indices(len(others), TAUGHT_ROWS, rng)]
         X = np.concatenate([self.sample.collect().parts[-1][drawn], self.labelled.collect().parts[-1]])
+        X = X[:, : self.n_columns]
         codes = np.concatenate([P[drawn].argmax(axis=1), labels.given])
         weights = np.concatenate([SURE_WEIGHT * P[drawn].max(axis=1), np.ones(len(labels.given))])
         return fit_logistic(X, codes, len(labels.classes), weights)
@@ -109,25 +132,25 @@ class Classroom:
     def diffused(self, mixture: Mixture) -> Mixture:
         """The mixture in which what it says has diffused on the graphs, which stay as sure as they were."""
         graphs = replace(self.ensemble.graphs, Z=self.ensemble.graphs.few)
-        vote = graphs.diffused_from(*self.distributions(mixture), STEPS)
+        P, scales = self.of_sample(mixture)
+        P_labelled = normalised(mixture.of(self.labelled).collect() * scales)
+        vote = graphs.diffused_from(P, P_labelled, STEPS)
         return mixture.refined(vote, temperature_for(vote.of(graphs.few), self.sureness))
 
+    def cooling(self, judged: Mixture, taught: Mixture) -> float:
+        """The temperature at which the taught mixture is hardly surer of the sample than the one that was judged."""
+        P = taught.of(self.sample).collect()
+        before, after = mean_confidence(judged.of(self.sample).collect()), mean_confidence(P)
+        return temperature_for(P, before + SURER * (after - before))
 
-def small_blocks(forms: SideBySide) -> LocalRows:
-    return LocalRows(forms, block_rows=BLOCK_ROWS)
+
+def with_scores(X: Matrix, head: Head) -> Matrix:
+    """A block of rows with what a classifier says of them beside their columns."""
+    return np.concatenate([X, head_scores(X, head).astype(X.dtype)], axis=1)
 
 
 def normalised(P: Matrix) -> Matrix:
     return P / P.sum(axis=1, keepdims=True)
-
-
-def nearly_as_sure_as(judged: Mixture, taught: Mixture, sample: Rows) -> Mixture:
-    """The taught mixture, on average hardly surer of the sample than the one that was judged."""
-    assert taught.head is not None
-    P = taught.of(sample).collect()
-    before, after = mean_confidence(judged.of(sample).collect()), mean_confidence(P)
-    factor = temperature_for(P, before + SURER * (after - before))
-    return replace(taught, temperature=taught.temperature * factor, head=taught.head.times(1 / factor))
 
 
 def fit_logistic(X: Matrix, codes: NDArray[np.intp], n_classes: int, weights: Vector) -> Head:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import replacing
 from hidegl.files.reading import pyarrow_for
-from hidegl.questions.acceptance import Acceptance
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 Block = Mapping[str, Any]
@@ -28,6 +27,9 @@ Block = Mapping[str, Any]
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLES = (*DELIMITERS, ".parquet")
 LABELS = (*TABLES, ".npy")
+
+Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
+"""Which labels are accepted, by their confidences."""
 
 GROUP_ROWS = 524_288
 """The minimum number of rows in a row group of a Parquet file."""
@@ -48,7 +50,7 @@ def write_table(path: Path, columns: Block) -> None:
         write(columns)
 
 
-def write_labels(path: str | os.PathLike[str], labels: LabelStream, acceptance: Acceptance | None = None) -> None:
+def write_labels(path: str | os.PathLike[str], labels: LabelStream, takes: Takes | None = None) -> None:
     """Write the label and the confidence of each row, and whether the label was given.
 
     Labels that are not accepted are left blank.
@@ -57,21 +59,21 @@ def write_labels(path: str | os.PathLike[str], labels: LabelStream, acceptance: 
     if path.suffix not in LABELS:
         raise ValueError(f"path must end in {', '.join(LABELS)}, got {path}")
     if path.suffix == ".npy":
-        if acceptance is not None:
+        if takes is not None:
             raise ValueError(f"a .npy file has no blanks for labels that are not accepted: write a table, got {path}")
         with labels, replacing(path) as file:
             write_npy(file, labels)
         return
     with labels, table_writer(path) as write:
         for block in labels:
-            write(label_columns(block, acceptance))
+            write(label_columns(block, takes))
 
 
-def label_columns(block: LabelledBlock, acceptance: Acceptance | None = None) -> dict[str, Any]:
+def label_columns(block: LabelledBlock, takes: Takes | None = None) -> dict[str, Any]:
     """The columns of results, the same in every file."""
     labels = block.labels
-    if acceptance is not None:
-        labels = with_blanks(labels, ~(acceptance.takes(block.confidence) | block.given))
+    if takes is not None:
+        labels = with_blanks(labels, ~(takes(block.confidence) | block.given))
     return {"label": labels, "confidence": np.round(block.confidence, 4), "given": block.given}
 
 
