@@ -98,14 +98,14 @@ class SparseSystem:
         """Of the scaled system, in single precision: columns of unit length, padded to groups of the same width."""
         from hidegl.basics import solving  # compiled when it is needed
 
-        matrix, entries = self._scaled[0], self._single_precision
+        indptr, indices, entries = self._single_precision
         lengths = np.maximum(np.linalg.norm(right, axis=0), np.finfo(np.float64).tiny)
         padded = np.zeros((len(right), -(-right.shape[1] // solving.WIDTH) * solving.WIDTH), np.float32)
         padded[:, : right.shape[1]] = right / lengths
 
         def solution(start: int) -> NDArray[np.float32]:
             part = np.ascontiguousarray(padded[:, start : start + solving.WIDTH])
-            return solving.conjugate_gradients(matrix.indptr, matrix.indices, entries, part, ROUGH, MOST_ITERATIONS)
+            return solving.conjugate_gradients(indptr, indices, entries, part, ROUGH, MOST_ITERATIONS)
 
         parts = list(in_order(solution, range(0, padded.shape[1], solving.WIDTH)))
         return np.concatenate(parts, axis=1)[:, : right.shape[1]] * lengths
@@ -113,14 +113,16 @@ class SparseSystem:
     @cached_property
     def _scaled(self) -> tuple[sp.csr_array, Matrix]:
         """D^{-1/2} A D^{-1/2}, which has a unit diagonal, and D^{-1/2}."""
-        roots = 1 / np.sqrt(self.matrix.diagonal())
-        diagonal = sp.diags_array(roots)
-        return sp.csr_array(diagonal @ self.matrix @ diagonal), roots[:, None]
+        matrix = self.matrix
+        roots = 1 / np.sqrt(matrix.diagonal())
+        data = matrix.data * np.repeat(roots, np.diff(matrix.indptr)) * roots[matrix.indices]
+        return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), roots[:, None]
 
     @cached_property
-    def _single_precision(self) -> NDArray[np.float32]:
-        """The entries of the scaled matrix."""
-        return self._scaled[0].data.astype(np.float32)
+    def _single_precision(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """The scaled matrix as compiled loops take it: where rows begin, columns, and entries."""
+        matrix, _ = self._scaled
+        return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
 
     def plus(self, matrix: Any) -> SparseSystem:
         """The system with another matrix added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +65,7 @@ class Spreader:
     def __init__(self, structure: Structure, spreading: Spreading | None = None) -> None:
         self.structure = structure
         self.spreading = spreading or Spreading()
+        self._last: tuple[Labels, LabelledRows] | None = None
 
     @cached_property
     def rule(self) -> Rule:
@@ -105,7 +106,10 @@ class Spreader:
         ]
 
     def labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
-        return LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot, shares)
+        """Of the same labels, the same: what the rule computed of them is not computed again."""
+        if self._last is None or self._last[0] is not labels:
+            self._last = labels, LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot)
+        return replace(self._last[1], shares=shares)
 
     @staticmethod
     def _labelling(labels: Labels, A: Matrix, rule: Rule, shares: Vector | None) -> Labelling:

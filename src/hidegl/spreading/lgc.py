@@ -115,7 +115,9 @@ class LGCRule(DegreeRule):
 
     def _influence(self, labelled: LabelledRows) -> Matrix:
         """S⁻¹ Z_lᵀ (k, l)."""
-        return self.system.solve(labelled.Z.dense.T)
+        if "influence" not in labelled.known:
+            labelled.known["influence"] = self.system.solve(labelled.Z.dense.T)
+        return labelled.known["influence"]
 
 
 @dataclass(frozen=True)

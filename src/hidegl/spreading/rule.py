@@ -6,7 +6,7 @@ that needs a pass over the rows is free of labels and done once, so other labels
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +26,8 @@ class LabelledRows:
     Z: Assignments
     Y: Matrix
     shares: Vector | None = None
+    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What a rule has computed of them, and may need again."""
 
     def __getitem__(self, chosen: NDArray[np.bool_]) -> LabelledRows:
         """Some of them."""
