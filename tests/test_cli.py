@@ -216,7 +216,7 @@ def test_the_loop_of_the_readme(folder, capsys, monkeypatch):
     write_csv("digits.csv", {name: values[:1500] for name, values in table.items()})
     write_csv("new.csv", {name: values[1500:] for name, values in reversed(table.items())})  # columns in another order
     loop = [command for command, _ in commands(README.read_text()) if command.startswith("hidegl")]
-    assert [command.split()[1] for command in loop] == ["suggest", "label", "audit", "predict"]
+    assert [command.split()[1] for command in loop] == ["suggest", "label", "label", "audit", "predict"]
     for command in loop:
         hidegl(command.removeprefix("hidegl "))
         if command.startswith("hidegl suggest"):

@@ -46,14 +46,15 @@ def unfamiliar_groups(
     structure: Structure, familiarity: Familiarity, labels: Labels, P_points: Matrix
 ) -> list[UnfamiliarGroup]:
     """The largest first. `P_points` are the class probabilities at the points (k, c). Two passes over the rows."""
-    points = np.flatnonzero(familiarity.at_points < 1)
+    unfamiliar = familiarity.at_points < 1
+    unfamiliar[structure.points_of(labels.rows)] = False
+    points = np.flatnonzero(unfamiliar)
     if not len(points):
         return []
     _, parts = connected_components(structure.tree[points][:, points], directed=False)
     part_of = np.full(structure.n_points, -1)
     part_of[points] = parts
     belongs = part_of[on_host(structure.Z.map(nearest_points).collect())]
-    belongs[labels.rows] = -1
     sizes = np.bincount(belongs[belongs >= 0], minlength=parts.max() + 1)
     chances = (1 - sizes / labels.n_rows) ** len(labels.rows)
     strange = [part for part in np.argsort(-sizes, kind="stable") if chances[part] <= STRANGE]
