@@ -451,7 +451,7 @@ def test_a_share_that_cannot_be_accepted(heaps, folder, capsys):
         hidegl(f"label data.csv --labels kind --accept {wrong}", expected=2)
         assert "--accept must be a share above 0 and at most 1, such as 0.95, got" in capsys.readouterr().err
     hidegl("label data.csv --labels kind --effort quick --accept 1")
-    assert "accepted  none: so few labels cannot show that any is as surely right" in capsys.readouterr().err
+    assert "accepted  none: no label is as sure as that" in capsys.readouterr().err
     assert len(read_csv("data.review.csv")) == len(X) - 12
     hidegl("label data.csv --labels kind --effort quick --accept 1 -o other.csv", expected=2)
     assert "data.review.csv exists already" in capsys.readouterr().err

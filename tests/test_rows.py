@@ -1,5 +1,6 @@
 """Where the rows live does not matter: any engine, any cut into blocks, any number of threads."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from engines import ShuffledRows
 from hidegl import HiDeGL
 from hidegl.basics import compiling
+from hidegl.basics.threads import in_order
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
@@ -70,6 +72,30 @@ def test_two_passes_at_once_leave_the_number_of_blas_threads_as_it_was():
         both = [pool.submit(rows.sum, slow, (inside,)) for _ in range(2)]  # two passes, which share the threads
         assert [one.result() for one in both] == [(2.0,), (2.0,)]
         assert allowed_threads() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    with threadpool_limits(2):
+        begun = in_order(abs, range(-50, 0))
+        assert next(begun) == 50
+        if (child := os.fork()) == 0:
+            os._exit(0 if list(in_order(abs, range(-5, 0))) == [5, 4, 3, 2, 1] else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert list(begun) == list(range(49, 0, -1))
+
+
+def test_a_pass_that_is_dropped_inside_of_a_thread_waits_for_nothing():
+    dropped = [in_order(abs, range(-50, 0))]
+    with threadpool_limits(2):
+        next(dropped[0])
+
+        def drop(number):
+            dropped.clear()
+            return number
+
+        assert list(in_order(drop, range(9))) == list(range(9))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -53,7 +54,7 @@ class BlasThreads:
                     self._limit.restore_original_limits()
                     idle, self._pool = self._pool, None
             if idle is not None:
-                idle.shutdown()
+                idle.shutdown(wait=False)  # perhaps in one of its own threads
 
     @property
     def pool(self) -> ThreadPoolExecutor:
@@ -63,8 +64,15 @@ class BlasThreads:
                 self._pool = ThreadPoolExecutor(self._allowed, "hidegl", initializer=begin_working)
             return self._pool
 
+    def forget_threads(self) -> None:
+        """In a process that was forked: it has none of them, and its lock may be held by one that it has not."""
+        self._lock, self._pool = Lock(), None
+
 
 BLAS_THREADS = BlasThreads()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=BLAS_THREADS.forget_threads)
+
 THREAD = local()
 """Of the present thread: whether it works for others."""
 
@@ -73,9 +81,13 @@ def begin_working() -> None:
     THREAD.working = True
 
 
+def is_working() -> bool:
+    return getattr(THREAD, "working", False)
+
+
 def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
     """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
-    if len(starts) == 1 or getattr(THREAD, "working", False):  # too little for threads of ours, or inside of one
+    if len(starts) == 1 or is_working():  # too little for threads of ours, or inside of one
         yield from map(function, starts)
         return
     waiting: deque[Future[T]] = deque()
@@ -90,4 +102,5 @@ def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
         finally:  # also if nobody takes the rest
             for future in waiting:
                 future.cancel()
-            wait(waiting)
+            if not is_working():  # a thread must not wait for itself
+                wait(waiting)

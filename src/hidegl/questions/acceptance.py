@@ -68,7 +68,7 @@ class Acceptance:
     def __str__(self) -> str:
         """For people: in percent."""
         if not self.n_rows:
-            return "none: so few labels cannot show that any is as surely right"
+            return "none: no label is as sure as that"
         right = np.floor(1000 * self.expected_precision) / 10
         return f"{self.n_rows:,} labels ({100 * self.share:.0f} %), of which about {right:g} % are right"
 
