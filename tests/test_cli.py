@@ -453,8 +453,10 @@ def test_a_share_that_cannot_be_accepted(heaps, folder, capsys):
     hidegl("label data.csv --labels kind --effort quick --accept 1")
     assert "accepted  none: no label is as sure as that" in capsys.readouterr().err
     assert len(read_csv("data.review.csv")) == len(X) - 12
+    hidegl("label data.csv --labels kind --effort quick --accept 1 -o other.csv")
+    Path("other.csv").unlink()
     hidegl("label data.csv --labels kind --effort quick --accept 1 -o other.csv", expected=2)
-    assert "data.review.csv exists already" in capsys.readouterr().err
+    assert "other.review.csv exists already" in capsys.readouterr().err
 
 
 def test_a_class_without_a_label_is_told(folder, capsys):

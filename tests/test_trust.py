@@ -108,6 +108,15 @@ class TestAcceptance:
         np.testing.assert_array_equal(kept[given.rows], given.classes[given.given])
         assert sum(label is not None for label in kept) == len(given.rows)
 
+    @pytest.mark.filterwarnings(FEW, "ignore:y holds one class only")
+    def test_one_label_shows_little_and_all_labels_leave_nothing(self, digits):
+        X, truth = digits
+        one = AutoHiDeGL("quick", random_state=0).fit(X[:300], np.where(np.arange(300) == 3, truth[:300], -1))
+        assert one.expected_accuracy_.low < 0.8
+        every = AutoHiDeGL("quick", random_state=0).fit(X[:300], truth[:300])
+        assert every.expected_accuracy_ == (1, 1, 1)
+        assert every.acceptance(0.9).n_rows == 0
+
     def test_how_many_labels_are_right(self, model, digits, tmp_path):
         _, truth = digits
         expected = model.expected_accuracy_
@@ -243,7 +252,7 @@ class TestStrays:
     @pytest.mark.filterwarnings("ignore:y holds", FEW)
     @pytest.mark.parametrize(
         ("seed", "names"),
-        [(0, ["DIGIT 4", "?", "skip"]), (5, ["Digit-4", "??", "todo"]), (13, ["so", "hm", "whatever"])],
+        [(0, ["DIGIT 4", "?", "skip"]), (5, ["Digit 4 ", "??", "todo"]), (13, ["so", "hm", "whatever"])],
     )
     def test_a_label_given_as_a_joke_takes_no_rows(self, seed, names, digits, tmp_path):
         """By its name; or, for a name that could be a class, by where its row lies."""
@@ -253,9 +262,10 @@ class TestStrays:
         right = words(truth)
         free = np.flatnonzero([label is None for label in y])
         before = np.mean(model.transduction_[free] == right[free])
-        jokes = np.flatnonzero([label is not None for label in y])[[5, 20, 40]]
+        given = np.flatnonzero([label is not None for label in y])
+        jokes = np.array([given[truth[given] == 4][0], *given[truth[given] != 4][[20, 40]]])
         y[jokes] = names
-        with pytest.warns(UserWarning, match=r"the only label of .* \(row \d+\) lies among rows of digit \d; of"):
+        with pytest.warns(UserWarning, match=r"the only label of .* \(row \d+, among rows of digit \d\), of"):
             model.relabel(y)
         assert np.mean(model.transduction_[free] == right[free]) > before - 0.01
         np.testing.assert_array_equal(model.transduction_[jokes], names)
@@ -284,10 +294,10 @@ class TestStrays:
 
     @pytest.mark.filterwarnings(FEW)
     def test_names_that_differ_in_spelling_only(self, digits):
-        assert names_alike(["Four", "five", "four ", "FÜNF", "fünf", "a-b", "a b", "?", "-", 3]) == [
+        assert names_alike(["Four", "five", "four ", "FÜNF", "funf", "A", "A-", "a  b", "A b", "か", "が", "?", 3]) == [
             ["Four", "four "],
-            ["FÜNF", "fünf"],
-            ["a-b", "a b"],
+            ["FÜNF", "funf"],
+            ["a  b", "A b"],
         ]
         X, truth = digits
         y = np.where(truth == 4, "Four", "other").astype(object)

@@ -30,7 +30,10 @@ class CalibratedModel(Model):
             raise AttributeError(
                 f"{type(self).__name__} has no expected_accuracy_ yet: call fit or relabel with labels"
             )
-        return expected_accuracy(self._confidences().mean, self.given_labels_.n_judged)
+        found = self._confidences()
+        if not found.n_rows:
+            return ExpectedAccuracy(1.0, 1.0, 1.0)  # every label was given
+        return expected_accuracy(found.mean, self.given_labels_.n_judged)
 
     def acceptance(self, precision: float = 0.95, X: Any = None) -> Acceptance:
         """How many labels can be accepted so that this share of them is expected to be right, and from which confidence

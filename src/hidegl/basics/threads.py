@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock, local
+from threading import RLock, local
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -26,7 +26,7 @@ class BlasThreads:
     """How many threads BLAS may use: a number for the whole process, which fits in several threads have to share."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._users = 0
         self._allowed = 1
         self._limit: Any = None
@@ -66,7 +66,8 @@ class BlasThreads:
 
     def forget_threads(self) -> None:
         """In a process that was forked: it has none of them, and its lock may be held by one that it has not."""
-        self._lock, self._pool = Lock(), None
+        self._lock, self._pool = RLock(), None
+        THREAD.working = False
 
 
 BLAS_THREADS = BlasThreads()
@@ -91,6 +92,7 @@ def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
         yield from map(function, starts)
         return
     waiting: deque[Future[T]] = deque()
+    process = os.getpid()
     with BLAS_THREADS.one_each() as threads:
         try:
             for start in starts:
@@ -102,5 +104,7 @@ def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
         finally:  # also if nobody takes the rest
             for future in waiting:
                 future.cancel()
-            if not is_working():  # a thread must not wait for itself
+            if (
+                not is_working() and os.getpid() == process
+            ):  # no thread waits for itself, or for those of another process
                 wait(waiting)

@@ -96,8 +96,9 @@ def label(
 
     screen = Screen(as_json=json, quiet=quiet)
     check_effort(effort)
+    trust.check_accept(accept)
     out = outputs.output_path(data, output, "labelled", force=force)
-    review = trust.review_path(data, accept, force=force)
+    review = trust.review_path(data, output, accept, force=force)
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
@@ -238,8 +239,9 @@ def predict(
     from hidegl.files.opening import open_table
 
     screen = Screen(as_json=json, quiet=quiet)
+    trust.check_accept(accept)
     out = outputs.output_path(data, output, "predicted", force=force)
-    review = trust.review_path(data, accept, force=force)
+    review = trust.review_path(data, output, accept, force=force)
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")

@@ -44,7 +44,7 @@ def known(y: NDArray[Any]) -> NDArray[np.bool_]:
 def find_labels(table: Table, option: str | None, id_column: str | None, *, merge_names: bool = False) -> LabelColumn:
     """The labels of a column or a file. Without the option, a column named label, class, target or y is used.
 
-    Names that differ in case, space, hyphens or accents only can be merged into the most frequent of them.
+    Names that differ in case, space or accents only can be merged into the most frequent of them.
     """
     found = labels_as_written(table, option, id_column)
     if not merge_names or found.y is None or found.y.dtype.kind != "O":

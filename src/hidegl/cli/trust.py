@@ -16,13 +16,16 @@ from hidegl.showing.tallies import Tally
 SHOWN_GROUPS = 3
 
 
-def review_path(data: Path, accept: float | None, *, force: bool) -> Path | None:
-    """The file for the rows to review, next to the input; None where all labels are kept."""
+def check_accept(accept: float | None) -> None:
+    if accept is not None and not 0 < accept <= 1:
+        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95, got {accept:g}")
+
+
+def review_path(data: Path, output: Path | None, accept: float | None, *, force: bool) -> Path | None:
+    """The file for the rows to review, named like the output if that was named; None where all labels are kept."""
     if accept is None:
         return None
-    if not 0 < accept <= 1:
-        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95, got {accept:g}")
-    return output_path(data, None, "review", force=force, to_edit=True)
+    return output_path(data if output is None else output, None, "review", force=force, to_edit=True)
 
 
 def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptance | None:
@@ -36,7 +39,8 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
 def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptance: Acceptance | None) -> dict[str, Any]:
     """Say how many labels are right, how many are accepted, and where nothing is labelled."""
     expected = expected_accuracy(tally.mean_confidence, model.given_labels_.n_judged)
-    screen.note("expected", str(expected))
+    if tally.found.any():
+        screen.note("expected", str(expected))
     facts = show_acceptance(screen, acceptance)
     groups = model.unfamiliar()
     for group in groups[:SHOWN_GROUPS]:

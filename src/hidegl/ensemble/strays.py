@@ -66,7 +66,7 @@ class Strays:
         if mask.any():
             Z = sample.Z.parts[list(spreaders).index(spreader)]
             mask &= (cut_ratios(familiarity, labels, spreader, Z) > COSTLY)[labels.given]
-        mask |= single & odd_names(labels)[labels.given]
+        mask |= single & [is_odd(labels, code, P_row) for code, P_row in zip(labels.given, P, strict=True)]
         return cls(mask, P[mask])
 
     def warn(self, labels: Labels) -> None:
@@ -75,20 +75,20 @@ class Strays:
             return
         amid = labels.classes[self.P.argmax(axis=1)]
         told = [
-            f"{labels.classes[code]!s} (row {row}) lies among rows of {other!s}"
+            f"{labels.classes[code]!s} (row {row}, among rows of {other!s})"
             for row, code, other in zip(labels.rows[self.mask], labels.given[self.mask], amid, strict=True)
         ]
         more = f", and {len(told) - 5} more like it" if len(told) > 5 else ""
         warn_user(
-            f"the only label of {'; of '.join(told[:5])}{more}: it is kept for that row and spreads to no other; give "
-            f"the class more labels, or correct it"
+            f"probably a mistake, the only label of {', of '.join(told[:5])}{more}: it is kept for that row and "
+            f"spreads to no other; give the class more labels, or correct it"
         )
 
 
-def odd_names(labels: Labels) -> NDArray[np.bool_]:
-    """Which classes have a name that another one has in another spelling, or that means no class (c,)."""
-    alike = {name for group in names_alike(labels.classes) for name in group}
-    return np.array([isinstance(name, str) and (name in alike or is_blank(name)) for name in labels.classes])
+def is_odd(labels: Labels, code: int, P: Vector) -> bool:
+    """Whether a name means no class, or is another spelling of the class that the row has by the other labels."""
+    name, likeliest = labels.classes[code], labels.classes[P.argmax()]
+    return isinstance(name, str) and (is_blank(name) or bool(names_alike([name, likeliest])))
 
 
 def from_others(familiarity: Familiarity, labels: Labels) -> Matrix:

@@ -44,7 +44,7 @@ class ExpectedAccuracy(NamedTuple):
 def expected_accuracy(mean_confidence: float, n_judged: int) -> ExpectedAccuracy:
     """From the mean confidence, which was judged by this number of labels."""
     n, tail = n_judged + PRIOR_LABELS, (1 - LEVEL) / 2
-    mean = float(np.clip(mean_confidence, 1e-3, 1 - 1e-3))
+    mean = float(np.clip(mean_confidence, 0.25 / n, 1 - 0.25 / n))  # n labels cannot show more
     low, high = (float(beta.ppf(q, mean * n, (1 - mean) * n)) for q in (tail, 1 - tail))
     return ExpectedAccuracy(float(mean_confidence), low, high)
 

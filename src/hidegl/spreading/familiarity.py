@@ -22,6 +22,8 @@ from hidegl.spreading.labels import Labels
 UNFAMILIAR = 0.05
 """The share of labelled rows that would be unfamiliar without their own label."""
 
+SMALLEST = 1e-12
+
 
 @dataclass(frozen=True)
 class Familiarity:
@@ -42,7 +44,7 @@ class Familiarity:
         rule = spreader.lgc_rule
         A, hidden = rule.infer_and_leave_one_out(spreader.labelled_rows(labels, None))
         limit = float(np.quantile(hidden.sum(axis=1), UNFAMILIAR, method="lower"))
-        limit = max(limit, np.finfo(np.float64).tiny)  # labels that reach no other label leave nothing unfamiliar
+        limit = max(limit, SMALLEST)  # labels that reach no other label leave nothing unfamiliar
         return cls(A, rule.delta, hidden, limit)
 
     @property

@@ -107,9 +107,11 @@ class Spreader:
 
     def labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
         """Of the same labels, the same: what the rule computed of them is not computed again."""
-        if self._last is None or self._last[0] is not labels:
-            self._last = labels, LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot)
-        return replace(self._last[1], shares=shares)
+        last = self._last
+        if last is None or last[0] is not labels:
+            last = labels, LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot)
+            self._last = last
+        return replace(last[1], shares=shares)
 
     @staticmethod
     def _labelling(labels: Labels, A: Matrix, rule: Rule, shares: Vector | None) -> Labelling:

@@ -22,7 +22,7 @@ Part = tuple[NDArray[np.intp], NDArray[Any], int]
 
 BLANKS = (
     *("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown"),
-    *("?", "??", "???", "-", "--", "skip", "skipped", "todo", "tbd"),
+    *("?", "??", "???", "skip", "skipped", "todo", "tbd"),
 )
 """Texts that are rarely meant as the name of a class."""
 
@@ -200,7 +200,7 @@ def warn_of_names_alike(classes: NDArray[Any]) -> None:
 
 
 def names_alike(names: Iterable[Any]) -> list[list[str]]:
-    """The names, in order, that differ in case, space, hyphens or accents only: each group of two or more."""
+    """The names, in order, that differ in case, space or accents only: each group of two or more."""
     groups: dict[str, list[str]] = {}
     for name in names:
         if isinstance(name, str):
@@ -209,9 +209,12 @@ def names_alike(names: Iterable[Any]) -> list[list[str]]:
 
 
 def plain_name(name: str) -> str:
-    """Without case, space, hyphens, underscores and accents; the name itself if nothing else is in it."""
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    return "".join(c for c in letters if not (c.isspace() or c in "-_" or unicodedata.combining(c))) or name
+    """Without case and accents of Latin letters, and with single spaces."""
+    kept: list[str] = []
+    for letter in unicodedata.normalize("NFD", " ".join(name.casefold().split())):
+        accent = unicodedata.combining(letter) and kept and "LATIN" in unicodedata.name(kept[-1], "")
+        kept += [] if accent else [letter]
+    return "".join(kept)
 
 
 def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
