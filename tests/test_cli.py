@@ -469,7 +469,9 @@ def test_a_class_without_a_label_is_told(folder, capsys):
     write_csv("data.csv", columns)
     hidegl("label data.csv --labels kind --effort quick")
     said = capsys.readouterr().err
-    assert re.search(r"\d+ rows form a group in which nothing is labelled, for example row \d+, 'r\d+'; for want", said)
+    assert re.search(
+        r"\d+ rows form a group in which nothing is labelled, for example row \d+, 'r\d+'; most of them are now", said
+    )
     hidegl("label data.csv --labels kind --effort quick --json --force")
     (group,) = json.loads(capsys.readouterr().out)["unfamiliar"]
     assert group["rows"] == pytest.approx(200, abs=10)

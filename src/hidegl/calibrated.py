@@ -15,7 +15,6 @@ from hidegl.questions.acceptance import (
     check_precision,
     confidence_sums,
     confidences,
-    expected_accuracy,
     summed_confidences,
 )
 from hidegl.rows.arrays import on_host
@@ -30,10 +29,7 @@ class CalibratedModel(Model):
             raise AttributeError(
                 f"{type(self).__name__} has no expected_accuracy_ yet: call fit or relabel with labels"
             )
-        found = self._confidences()
-        if not found.n_rows:
-            return ExpectedAccuracy(1.0, 1.0, 1.0)  # every label was given
-        return expected_accuracy(found.mean, self.given_labels_.n_judged)
+        return self._confidences().expected_accuracy(self.given_labels_.n_judged)
 
     def acceptance(self, precision: float = 0.95, X: Any = None) -> Acceptance:
         """How many labels can be accepted so that this share of them is expected to be right, and from which confidence

@@ -126,8 +126,8 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def unfamiliar(self) -> list[UnfamiliarGroup]:
         """Groups of rows of the fit in which nothing is labelled, the largest first: perhaps classes without a name.
 
-        Each has `rows`, `examples`, the `label` that most of its rows have for want of a better one, and the `chance`
-        that random labels would have left it out, which is at most 5 %.
+        Each has `rows`, `examples`, the `label` that most of its rows have now, and the `chance` that random labels
+        would have left it out, which is at most 5 %.
         """
         self._require_labels("compare with")
         points = self.labelled_points()

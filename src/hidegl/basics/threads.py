@@ -65,7 +65,7 @@ class BlasThreads:
             return self._pool
 
     def forget_threads(self) -> None:
-        """In a process that was forked: it has none of them, and its lock may be held by one that it has not."""
+        """For a forked process: the threads do not exist there, and one of them may have held the lock."""
         self._lock, self._pool = RLock(), None
         THREAD.working = False
 
@@ -104,7 +104,5 @@ def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
         finally:  # also if nobody takes the rest
             for future in waiting:
                 future.cancel()
-            if (
-                not is_working() and os.getpid() == process
-            ):  # no thread waits for itself, or for those of another process
+            if not is_working() and os.getpid() == process:  # a thread cannot wait for itself, nor a forked process
                 wait(waiting)

@@ -33,13 +33,13 @@ Output = Annotated[
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
 Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]
 MergeNames = Annotated[
-    bool, typer.Option("--merge-names", help="Take labels as one class that differ in case, space or accents only.")
+    bool, typer.Option("--merge-names", help="Merge classes whose names differ in case, space or accents only.")
 ]
 Accept = Annotated[
     float | None,
     typer.Option(
-        help="Keep only as many labels, the surest, as are expected to be right in this share, such as 0.95. Others "
-        "are left blank, and listed in a file for review.",
+        help="Keep only the surest labels, so that this share of them is expected to be right, such as 0.95. The "
+        "other labels are left blank, and their rows are listed in a file for review.",
         metavar="SHARE",
         show_default=False,
     ),

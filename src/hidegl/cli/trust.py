@@ -9,7 +9,7 @@ from hidegl.cli.outputs import named_rows, output_path
 from hidegl.cli.screen import Screen, in_short
 from hidegl.cli.work import Model, Task
 from hidegl.files.mistakes import UseError
-from hidegl.questions.acceptance import Acceptance, expected_accuracy
+from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
 
@@ -38,7 +38,7 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
 
 def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptance: Acceptance | None) -> dict[str, Any]:
     """Say how many labels are right, how many are accepted, and where nothing is labelled."""
-    expected = expected_accuracy(tally.mean_confidence, model.given_labels_.n_judged)
+    expected = tally.confidences.expected_accuracy(model.given_labels_.n_judged)
     if tally.found.any():
         screen.note("expected", str(expected))
     facts = show_acceptance(screen, acceptance)
@@ -77,6 +77,6 @@ def described_group(task: Task, group: UnfamiliarGroup) -> str:
     if len(described) > 1:
         example += f", {in_short(last[0])!r}"
     return (
-        f"{len(group.rows):,} rows form a group in which nothing is labelled, for example {example}; for want of a "
-        f"better class, most have {group.label!s}"
+        f"{len(group.rows):,} rows form a group in which nothing is labelled, for example {example}; most of them are "
+        f"now labelled {group.label!s}"
     )

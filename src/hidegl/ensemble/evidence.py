@@ -51,7 +51,7 @@ class Evidence:
 
     @property
     def doubt(self) -> float:
-        """How likely a wrong label is where nothing speaks against it: as if the next one judged were the first."""
+        """The weight of uniform probabilities: n labels cannot prove an error rate far below 1/n."""
         return 1 / (self.n_judged + PRIOR_LABELS)
 
     def scaled(self, scales: Vector) -> Evidence:

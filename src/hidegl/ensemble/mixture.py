@@ -3,7 +3,8 @@
     P = (1 − doubt) softmax( log(mean_m P_m · scales) / T + F ) + doubt / c
 
 with the members' mean scaled to the class shares, calibrated by one temperature T, and the log-probabilities F of a
-kernel classifier, in which its weight is contained. The doubt is what labels so few cannot exclude.
+kernel classifier, in which its weight is contained. The doubt is a small uniform share: few labels cannot prove that a
+probability is close to 1.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Mixture:
     """Of the graphs and of the classifier; they are in the temperature and in the head."""
 
     doubt: float = 0.0
-    """The probability that none of this holds."""
+    """The weight of uniform probabilities."""
 
     expected_shares: Vector = field(default_factory=lambda: np.empty(0))
     shares_are: str = ""

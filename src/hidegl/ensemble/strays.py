@@ -1,10 +1,11 @@
-"""Labels given by mistake or as a joke: the only one of its class, with a name like another's or of no class, or amid
-rows of another class.
+"""Labels given by mistake or as a joke, each the only one of its class.
 
-A class takes part in the class shares, so a name that was typed once would get the rows of a whole class. Such a label
-is kept for its own row, and spread to no other. Where a class has one label by chance, its rows lie by themselves: no
-other label reaches them, and the class can be cut from the others at little cost. Both are asked for a name that looks
-like a class, since the error of leaving out a class is as large.
+Every class gets a share of the rows, so a name that was typed once would get the rows of a whole class. A stray label
+is kept for its own row and spreads to no other. There are three kinds: names that mean no class ("?"), another spelling
+of the class around the row, and names that look like a class, on a row amid another class.
+
+The third kind needs care. A class may have one label by chance, and leaving it out is an error of the same size. The
+rows of such a class lie apart: the other labels hardly reach them, and the class is cheap to cut from the others.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ SURE = 0.8
 """How probable another class must be for the row."""
 
 FAMILIAR, COSTLY = 0.1, 2.0
-"""This share of the labelled rows must be less familiar; and the class must cost so much more to cut than others do."""
+"""The row must be more familiar than this share of the labelled rows. Cutting the class must cost this many times as
+much as cutting the others.
+"""
 
 FEWEST_CLASSES = 3
 """With fewer classes of several labels, there is too little to compare with."""
@@ -80,8 +83,8 @@ class Strays:
         ]
         more = f", and {len(told) - 5} more like it" if len(told) > 5 else ""
         warn_user(
-            f"probably a mistake, the only label of {', of '.join(told[:5])}{more}: it is kept for that row and "
-            f"spreads to no other; give the class more labels, or correct it"
+            f"probably a mistake: the only label of {', of '.join(told[:5])}{more}. Only that row keeps it; give the "
+            f"class more labels, or correct it"
         )
 
 

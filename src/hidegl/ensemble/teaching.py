@@ -3,7 +3,7 @@
 Where the kernel classifier has earned a weight, a linear classifier learns from the given labels and from the surest of
 what all say together; and that, in turn, diffuses on the graphs. The linear classifier then shares the weight of the
 kernel. Each errs elsewhere, so both become better than those that were judged. How sure they are together was judged
-before; they believe to be much surer after, and get a part of that.
+before. Their confidence rises, and a part of that rise is kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SURE_SHARE, SURE_WEIGHT = 0.6, 0.3
 they are."""
 
 SURER = 0.25
-"""How much of the sureness that they gain is kept."""
+"""The share of the rise in mean confidence that is kept."""
 
 PENALTY, ITERATIONS = 0.5, 25
 """Of the linear classifier: C of a logistic regression on rows with a mean square of 1 per column."""

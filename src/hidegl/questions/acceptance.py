@@ -1,8 +1,8 @@
-"""Which labels to take as they are, and which to look at; and how many of them are right.
+"""How many labels are expected to be right, and which to accept.
 
-Both follow from calibrated confidences: of labels that are p sure on average, a share of p is expected to be right. So
-the largest set of rows whose labels are right with an expected precision are the surest ones, as many as keep the mean
-of their confidences above it.
+Both follow from calibrated confidences. If the mean confidence of some labels is p, a share p of them is expected to be
+right. So the largest set of labels with an expected precision has the surest labels: as many as keep their mean
+confidence at that precision.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from hidegl.rows.arrays import cast, namespace
 BINS = 10_000
 """Confidences are counted in bins of this fineness, so that nothing grows with the number of rows."""
 
-PRIOR_LABELS = 6
-"""What is known before any label can be judged, as a number of labels: the interval is of a Beta distribution with this
-many more than were judged. Chosen on many data sets, so that 95 of 100 intervals hold the truth.
-"""
+PSEUDO_LABELS = 6
+"""The interval is that of a Beta distribution whose strength is the number of judged labels plus this number."""
 
 LEVEL = 0.95
+"""The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
 
 
 class ExpectedAccuracy(NamedTuple):
-    """The share of labels that are expected to be right, of those that were not given, and its 95 % interval."""
+    """The expected share of right labels, of those that were not given, and an interval for it."""
 
     mean: float
     low: float
@@ -39,14 +38,6 @@ class ExpectedAccuracy(NamedTuple):
         """For people: in percent."""
         low, high = np.floor(100 * self.low), np.ceil(100 * self.high)
         return f"about {100 * self.mean:.0f} % of the labels are right ({low:.0f} to {high:.0f} %)"
-
-
-def expected_accuracy(mean_confidence: float, n_judged: int) -> ExpectedAccuracy:
-    """From the mean confidence, which was judged by this number of labels."""
-    n, tail = n_judged + PRIOR_LABELS, (1 - LEVEL) / 2
-    mean = float(np.clip(mean_confidence, 0.25 / n, 1 - 0.25 / n))  # n labels cannot show more
-    low, high = (float(beta.ppf(q, mean * n, (1 - mean) * n)) for q in (tail, 1 - tail))
-    return ExpectedAccuracy(float(mean_confidence), low, high)
 
 
 @dataclass(frozen=True)
@@ -102,6 +93,15 @@ class Confidences:
     def mean(self) -> float:
         """1 where every label was given."""
         return float(self.sums.sum() / self.n_rows) if self.n_rows else 1.0
+
+    def expected_accuracy(self, n_judged: int) -> ExpectedAccuracy:
+        """From the mean confidence, which was calibrated with this number of labels."""
+        if not self.n_rows:
+            return ExpectedAccuracy(1.0, 1.0, 1.0)
+        n, tail = n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
+        mean = float(np.clip(self.mean, 0.25 / n, 1 - 0.25 / n))  # n labels cannot prove a mean nearer to 0 or 1
+        low, high = (float(beta.ppf(q, mean * n, (1 - mean) * n)) for q in (tail, 1 - tail))
+        return ExpectedAccuracy(self.mean, low, high)
 
     def accept(self, precision: float) -> Acceptance:
         """The largest set of labels with this expected precision."""

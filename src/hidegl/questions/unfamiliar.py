@@ -36,7 +36,7 @@ class UnfamiliarGroup(NamedTuple):
     """Some that stand for the others, the most typical first."""
 
     label: Any
-    """The class that most of them have for want of a better one."""
+    """The class that most of them have now."""
 
     chance: float
     """How likely random labels would have left them out."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.archives import replacing
-from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy, expected_accuracy
+from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy
 from hidegl.questions.suggestions import representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
@@ -157,7 +157,7 @@ class Contents:
         """The share of labels that are right; None where confidences are not calibrated."""
         if not hasattr(self.model, "acceptance"):
             return None
-        return expected_accuracy(self.tally.mean_confidence, self.model.given_labels_.n_judged)
+        return self.tally.confidences.expected_accuracy(self.model.given_labels_.n_judged)
 
     @property
     def acceptances(self) -> list[tuple[float, Acceptance]]:
