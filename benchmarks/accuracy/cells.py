@@ -5,7 +5,8 @@
     HIDEGL_DATA=folder python benchmarks/accuracy/cells.py times
 
 `run` appends a line for each cell and draw of labels FIRST to LAST to results/accuracy.jsonl, and leaves out those that
-are there. Draws 0 to 99 are for development. The models do not depend on the labels: one fit serves all draws of a set.
+are there. Draws from 1,000 on are for the report, earlier ones for development. The models do not depend on the labels:
+one fit serves all draws of a set.
 `times` stores what each effort takes on MNIST, from pixels to labels, in results/efforts.json.
 """
 
