@@ -4,7 +4,8 @@
     HIDEGL_DATA=folder python benchmarks/gpu.py a b            some; the others keep their stored results
 
 Parts: ceilings, a (280,000 × 784, k = 500), b (8,000,000 × 784 in half precision, k = 1,000), c (50,000,000 × 64,
-k = 2,000), growth, host. Results go to results/gpu.json. Each time is the median of 5 after a warm-up.
+k = 2,000), growth, host, ensemble (AutoHiDeGL). Results go to results/gpu.json. Each time is the median of 5 after a
+warm-up; of 3 for AutoHiDeGL.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import numpy as np
 import torch
 
 from harness import store, stored_parts
-from hidegl import HiDeGL
+from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, load_shifted_digits
+from hidegl.ensemble.members import EFFORTS
 from hidegl.rows.tensors import TensorRows
 from hidegl.structure import preparation
 from hidegl.structure.automatic import automatic_sigma
@@ -305,7 +307,7 @@ def growth() -> dict[str, Any]:
     ]
     by_points = [
         {"points": k, **timed_fit(X[:4_000_000], few_labels(4_000_000), k, repeats=3)}
-        for k in (500, 1000, 2000, 4000, 8000)
+        for k in (500, 1000, 2000, 4000, 8000, 32_000)
     ]
     keep = (
         "rows",
@@ -337,6 +339,28 @@ def host() -> dict[str, Any]:
     return out
 
 
+def ensemble() -> dict[str, Any]:
+    """AutoHiDeGL: MNIST from pixels with 50 labels, other labels on the same rows, and 50 million rows."""
+    X, truth = load_data_set("mnist")
+    y = hide_labels(truth, draw_labels(truth, 50, seed=60))
+    out: dict[str, Any] = {}
+    for effort in EFFORTS:
+        model = AutoHiDeGL(effort, random_state=0, device=DEVICE)
+        fitting = seconds(lambda model=model: model.fit(X, y).transduction_, 3)
+        relabelling = seconds(lambda model=model: model.relabel(y).transduction_, 3)
+        right = 100 * float(np.mean(model.transduction_[y == -1] == truth[y == -1]))
+        out[effort] = {
+            "seconds": round(fitting, 3),
+            "relabel_seconds": round(relabelling, 3),
+            "percent_right": round(right, 2),
+        }
+        print(effort, out[effort], flush=True)
+    many, few = mixture(50_000_000), few_labels(50_000_000)
+    model = AutoHiDeGL("quick", random_state=0, device=DEVICE)
+    out["quick, 50,000,000 × 64"] = {"seconds": round(seconds(lambda: model.fit(many, few).transduction_, 3), 3)}
+    return out
+
+
 PARTS: dict[str, Callable[[], Any]] = {
     "ceilings": ceilings,
     "a": part_a,
@@ -344,6 +368,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "c": part_c,
     "growth": growth,
     "host": host,
+    "ensemble": ensemble,
 }
 
 

@@ -4,7 +4,7 @@
     HIDEGL_DATA=folder python benchmarks/speed.py iteration    one part; the other parts keep their stored results
     python benchmarks/speed.py table | plot                    from results/speed.json
 
-Parts: iteration, mnist, emnist, rows, points, exactness.
+Parts: iteration, mnist, emnist, rows, points, many_points, exactness.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DRAWS = range(100, 110)
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["iteration", "mnist", "emnist", "rows", "points", "exactness", "table", "plot"]
+    wanted = sys.argv[1:] or [*PARTS, "table", "plot"]
     if wanted[0] == "fit":
         print(json.dumps(one_fit(*wanted[1:])))
         return
@@ -180,9 +180,7 @@ def rows() -> dict[str, Any]:
             write_mixture(path, n)
             for where in ("memory", "file"):
                 labels = Path(folder) / f"{n}-{where}.npy"
-                command = [sys.executable, __file__, "fit", where, str(path), str(labels)]
-                out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-                results.append({"rows": n, "where": where, **json.loads(out)})
+                results.append({"rows": n, "where": where, **fit_apart(where, path, labels, 1000)})
                 print(results[-1], flush=True)
             results[-1]["same_labels_as_in_memory"] = bool(
                 np.array_equal(np.load(Path(folder) / f"{n}-memory.npy"), np.load(labels))
@@ -194,6 +192,12 @@ def rows() -> dict[str, Any]:
         "times_from_100_thousand_to_1_million": round(times[1_000_000] / times[100_000], 2),
         "times_from_1_to_4_million": round(times[4_000_000] / times[1_000_000], 2),
     }
+
+
+def fit_apart(where: str, path: Path, labels: Path, k: int) -> dict[str, Any]:
+    """One fit in a process of its own."""
+    command = [sys.executable, __file__, "fit", where, str(path), str(labels), str(k)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def write_mixture(path: Path, n: int) -> None:
@@ -208,7 +212,7 @@ def write_mixture(path: Path, n: int) -> None:
     X.flush()
 
 
-def one_fit(where: str, path: str, labels_path: str) -> dict[str, float]:
+def one_fit(where: str, path: str, labels_path: str, k: str) -> dict[str, float]:
     """One fit in its own process, to measure its peak memory, including data in memory."""
     n = np.load(path, mmap_mode="r").shape[0]
     y = np.full(n, -1, dtype=np.int8)
@@ -216,7 +220,7 @@ def one_fit(where: str, path: str, labels_path: str) -> dict[str, float]:
     HiDeGL(20, random_state=0).fit(np.random.default_rng(0).standard_normal((5000, 64), np.float32), y[:5000])
     X = np.load(path) if where == "memory" else path
     begun = time.perf_counter()
-    predicted = HiDeGL(1000, random_state=0).fit(X, y).transduction_
+    predicted = HiDeGL(int(k), random_state=0).fit(X, y).transduction_
     taken = time.perf_counter() - begun
     np.save(labels_path, predicted)
     return {"seconds": round(taken, 2), "peak_megabytes": round(memory("VmHWM"))}
@@ -247,6 +251,19 @@ def points() -> list[dict[str, Any]]:
         print(result, flush=True)
         del model
     return results
+
+
+def many_points() -> dict[str, Any]:
+    """1,000,000 × 64 rows from memory, with more and more points: seconds, peak memory, and the power of k."""
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        write_mixture(path, 1_000_000)
+        for k in (500, 2000, 8000, 32_000, 100_000):
+            results.append({"points": k, **fit_apart("memory", path, Path(folder) / "labels.npy", k)})
+            print(results[-1], flush=True)
+    k, taken = ([r[what] for r in results] for what in ("points", "seconds"))
+    return {"runs": results, "power": round(float(np.polyfit(np.log(k), np.log(taken), 1)[0]), 2)}
 
 
 def exactness() -> dict[str, Any]:
@@ -292,6 +309,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "emnist": emnist,
     "rows": rows,
     "points": points,
+    "many_points": many_points,
     "exactness": exactness,
 }
 
@@ -400,6 +418,11 @@ def table() -> str:
     for r in results["points"]:
         accuracies = " / ".join(f"{r[f'accuracy_{n}']:.1f}" for n in (10, 50, 150))
         lines.append(f"| MNIST, k = {r['points']:,} | {r['seconds']} s, {accuracies} % right at 10 / 50 / 150 labels |")
+    for r in results["many_points"]["runs"]:
+        lines.append(
+            f"| 1,000,000 × 64 from memory, k = {r['points']:,} | {r['seconds']} s, {r['peak_megabytes']:,} MB peak |"
+        )
+    lines.append(f"| … which grows with k to the power of | {results['many_points']['power']} |")
     return "\n".join(lines)
 
 

@@ -29,6 +29,7 @@ class Tile(NamedTuple):
 KEPT_TILE = Tile(128, 64, 0, 4)
 HALF_TILE = Tile(128, 256, 64, 8, 3)
 SINGLE_TILE = Tile(128, 128, 32, 8, 3)
+OTHER_PART_TILE = Tile(64, 64, 0, 4)
 SOFTEN_TILE = Tile(16, 0, 32, 1)
 SEGMENT_TILE = Tile(64, 0, 64, 1)
 """The fastest that were seen on an H200."""
@@ -195,6 +196,32 @@ def prim_kernel(distances, parent, k, SIZE: tl.constexpr):
 
 
 @triton.jit
+def other_part_kernel(
+    P, half_norms, part_of, distances, partners, k, d, ROWS: tl.constexpr, POINTS: tl.constexpr, DEPTH: tl.constexpr
+):
+    """Of ROWS points, the nearest one that is not in the same part: half its squared distance, and its number."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    inside = rows < k
+    depth = tl.arange(0, DEPTH)
+    x = tl.load(P + rows[:, None] * d + depth[None, :], mask=inside[:, None] & (depth < d)[None, :], other=0.0)
+    own_part = tl.load(part_of + rows, mask=inside, other=-1)
+    least = tl.full((ROWS,), float("inf"), tl.float32)
+    partner = tl.zeros((ROWS,), tl.int32)
+    for first in range(0, k, POINTS):
+        point = first + tl.arange(0, POINTS)
+        real = point < k
+        c = tl.load(P + point[:, None] * d + depth[None, :], mask=real[:, None] & (depth < d)[None, :], other=0.0)
+        products = tl.dot(x, tl.trans(c), input_precision="tf32x3")
+        values = tl.load(half_norms + point, mask=real, other=float("inf"))[None, :] - products
+        same = tl.load(part_of + point, mask=real, other=-1)[None, :] == own_part[:, None]
+        value, place = tl.min(tl.where(same, float("inf"), values), axis=1, return_indices=True)
+        partner = tl.where(value < least, first + place, partner)
+        least = tl.minimum(least, value)
+    tl.store(distances + rows, least + tl.load(half_norms + rows, mask=inside, other=0.0), mask=inside)
+    tl.store(partners + rows, partner.to(tl.int64), mask=inside)
+
+
+@triton.jit
 def spread_kernel(distances, draws, chosen, n, k, SIZE: tl.constexpr):
     """k-means++ from the distances of all rows of a sample; one program."""
     row = tl.arange(0, SIZE)
@@ -263,6 +290,19 @@ def prim(distances: Any) -> Any:
     parent = torch.empty(k, dtype=torch.int32, device=distances.device)
     prim_kernel[(1,)](distances, parent, k, SIZE=triton.next_power_of_2(k), num_warps=8 if k <= 512 else 16)
     return parent.long()
+
+
+def nearest_in_other_part(P: Any, half_norms: Any, part_of: Any, tile: Tile | None = None) -> tuple[Any, Any]:
+    """Half the squared distance of each point to the nearest one that is not in its part, and its number."""
+    k, d = P.shape
+    tile = tile or OTHER_PART_TILE
+    distances, partners = torch.empty_like(half_norms), torch.empty_like(part_of)
+    other_part_kernel[(triton.cdiv(k, tile.rows),)](
+        P, half_norms, part_of, distances, partners, k, d,
+        ROWS=tile.rows, POINTS=tile.across, DEPTH=max(16, triton.next_power_of_2(d)),
+        num_warps=tile.warps, num_stages=tile.stages,
+    )  # fmt: skip
+    return distances, partners
 
 
 def kmeans_plus_plus(distances: Any, draws: Any) -> Any:

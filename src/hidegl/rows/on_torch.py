@@ -24,8 +24,11 @@ FUSED_NEAREST = 8
 SEEDED_ONE_BY_ONE, SEEDING_ROUNDS = 2000, 100
 """More seeds than this are drawn in so many rounds, on a GPU."""
 
-FUSED_TREE, FUSED_SEEDS = 2**14, 2**14
-"""The most points of a tree, and the most rows of a seeding, that fit into one program."""
+FUSED_SEEDS = 2**14
+"""The most rows of a seeding that fit into one program."""
+
+FEW_POINTS = 2048
+"""Up to here, a GPU is fastest with Prim's algorithm in one program, and with a dense factor of the M-step's system."""
 
 
 @cache
@@ -199,31 +202,30 @@ def squared_distances(C: torch.Tensor) -> torch.Tensor:
 
 def tree_edges(C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖²."""
-    if C.is_cuda and has_triton() and len(C) <= FUSED_TREE:
-        from hidegl.rows import fused
+    if not C.is_cuda:
+        heads, tails = on_numpy.tree_edges(on_host(C))
+        return torch.from_numpy(heads), torch.from_numpy(tails)
+    from hidegl.rows import tensor_trees
 
-        parent = fused.prim(squared_distances(C))
-        return torch.arange(1, len(C), device=C.device), parent[1:]
-    heads, tails = on_numpy.tree_edges(on_host(C))
-    return torch.from_numpy(heads).to(C.device), torch.from_numpy(tails).to(C.device)
+    if len(C) > FEW_POINTS or not has_triton():
+        return tensor_trees.least_edges(C)
+    from hidegl.rows import fused
+
+    return torch.arange(1, len(C), device=C.device), fused.prim(squared_distances(C))[1:]
 
 
 def solve_tree(
     diagonal: torch.Tensor, weight: float, tree: tuple[torch.Tensor, torch.Tensor], right: torch.Tensor
 ) -> torch.Tensor:
-    """Solve (diag + weight·L) C = right, L the Laplacian of a tree.
+    """Solve (diag + weight·L) C = right, L the Laplacian of a tree."""
+    if right.is_cuda:
+        from hidegl.rows import tensor_trees
 
-    A dense factorisation: O(k³), which a GPU does faster than it would follow the tree.
-    """
-    if not right.is_cuda:
-        return torch.from_numpy(on_numpy.solve_tree(*on_host((diagonal, weight, tree, right))))
-    heads, tails = tree
-    system = torch.diag(diagonal).flatten()
-    k, edge = len(diagonal), torch.full((len(heads),), weight, dtype=right.dtype, device=right.device)
-    system.index_add_(0, torch.cat([heads, tails]) * (k + 1), edge.repeat(2))
-    system.index_add_(0, torch.cat([heads * k + tails, tails * k + heads]), -edge.repeat(2))
-    factor, _ = torch.linalg.cholesky_ex(system.view(k, k))
-    return torch.cholesky_solve(right, factor)
+        solve = tensor_trees.solve_densely if len(right) <= FEW_POINTS else tensor_trees.solve_by_gradients
+        solved = solve(diagonal, weight, tree, right)
+        if solved is not None:
+            return solved
+    return torch.from_numpy(on_numpy.solve_tree(*on_host((diagonal, weight, tree, right)))).to(right.device)
 
 
 def quantile(X: torch.Tensor, q: float) -> torch.Tensor:
