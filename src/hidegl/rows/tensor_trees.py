@@ -75,7 +75,7 @@ def solve_by_gradients(
     numbers = torch.arange(len(diagonal) + 1, device=ends.device)
     starts = torch.searchsorted(ordered, numbers)
     neighbours = torch.cat([tails, heads])[order]
-    strength = (diagonal + weight * starts.diff())[:, None]
+    strength = (diagonal + weight * starts.diff().to(diagonal.dtype))[:, None]
 
     def product(C: torch.Tensor) -> torch.Tensor:
         beside = torch.nn.functional.embedding_bag(neighbours, C, starts[:-1], mode="sum")  # added in their order
@@ -90,12 +90,12 @@ def solve_by_gradients(
         if bool((energy <= goal).all()):
             return C
         along = product(direction)
-        step = energy / (direction * along).sum(dim=0).clamp(min=torch.finfo(C.dtype).tiny)
+        step = torch.where(energy > goal, energy / (direction * along).sum(dim=0), 0.0)
         C = C + step * direction
         residual = residual - step * along
         scaled = residual / strength
         before, energy = energy, (residual * scaled).sum(dim=0)
-        direction = scaled + energy / before.clamp(min=torch.finfo(C.dtype).tiny) * direction
+        direction = scaled + torch.where(before > goal, energy / before, 0.0) * direction
     return None
 
 
