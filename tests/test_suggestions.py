@@ -11,8 +11,9 @@ from sklearn.metrics import average_precision_score
 
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.questions.suggestions import NOISE, openness, suggested_rows
-from hidegl.spreading.labels import Labels
+from hidegl.questions.audits import Mistakes
+from hidegl.questions.cover import Cover, Kernel
+from hidegl.questions.suggestions import Suggestion, chosen_rows, unsure
 from hidegl.spreading.lgc import LGCRule
 from problems import problems
 from test_inference import implicit
@@ -61,23 +62,112 @@ def test_other_rules_suggest_and_audit_too(rule, moons):
     assert max(label.suspicion for label in model.audit()) < 0.5
 
 
+class StandIn:
+    """What a choice needs of a spreader, from a small problem."""
+
+    def __init__(self, p):
+        self.lgc_rule = LGCRule.on(implicit(p), p.lambda2)
+        self.structure = self
+        self.known, self.n_points, self.C = {}, p.Z.shape[1], p.C
+        self.Z, self.mass = self.lgc_rule.Z, p.Z.sum(axis=0)
+
+    def points_of(self, rows):
+        return self.Z.take(rows).strongest.astype(np.intp)
+
+
 @given(problems(min_points=2), st.booleans())
 def test_the_first_choice_gains_most_in_the_dense_covariance(p, with_labels):
-    """(wᵀ S_j)² / (S_jj + τ) with S computed anew, the labelled rows observed with noise τ."""
-    rule = LGCRule.on(implicit(p), p.lambda2)
-    S = np.linalg.inv(rule.system.matrix)
-    noise = NOISE * np.trace(S) / len(S)
-    codes = np.full(len(p.X), -1)
-    if with_labels:
-        codes[p.labelled] = 0
-        S = np.linalg.inv(np.linalg.inv(S) + p.Z[p.labelled].T @ p.Z[p.labelled] / noise)
+    """Σ w max(K_ij − the largest K_il, 0) with S and its correlations computed anew."""
+    spreader = StandIn(p)
+    S = np.linalg.inv(spreader.lgc_rule.system.matrix)
+    K = np.clip(S / np.sqrt(np.outer(np.diag(S), np.diag(S))), 0, 1)
+    known = np.asarray(p.labelled) if with_labels else np.empty(0, dtype=np.intp)
+    covered = K[:, p.Z[known].argmax(axis=1)].max(axis=1) if with_labels else np.zeros(len(S))
     weights = np.random.default_rng(0).random(len(S))
-    free = codes < 0
-    first = suggested_rows(rule, Labels.of(np.arange(1), codes), weights, 1)[0]
-    gains = (weights @ S) ** 2 / (np.diag(S) + noise)
+    first = chosen_rows(spreader, weights, known, 1).rows[0]
+    gains = weights @ np.maximum(K - covered[:, None], 0)
+    free = np.setdiff1d(np.arange(len(p.Z)), known)
+    assert first in free
     reachable = np.unique(p.Z[free].argmax(axis=1))
-    assert free[first]
-    assert gains[p.Z[first].argmax()] == pytest.approx(gains[reachable].max(), rel=1e-6)
+    assert gains[p.Z[first].argmax()] == pytest.approx(gains[reachable].max(), rel=1e-6, abs=1e-9)
+
+
+@given(st.integers(1, 30), st.integers(0, 99))
+def test_a_choice_by_bounds_is_the_choice_by_all_gains(g, seed):
+    rng = np.random.default_rng(seed)
+    K = rng.random((g, g))
+    K = np.maximum(K, K.T)
+    np.fill_diagonal(K, 1)
+    weights, covered = rng.random(g), rng.random(g) / 2
+    cover, allowed, seen = Cover(Kernel(np.arange(g), K), weights, covered.copy()), np.ones(g, dtype=bool), covered
+    for _ in range(g):
+        gains = np.where(allowed, weights @ np.maximum(K - seen[:, None], 0), -1)
+        group, gain = cover.choose(allowed)
+        assert allowed[group]
+        assert gain == pytest.approx(gains.max(), abs=1e-12)
+        seen = np.maximum(seen, K[group])
+        allowed[group] = False
+
+
+def test_many_points_are_joined_to_groups(monkeypatch, moons):
+    from hidegl.questions import cover
+    from hidegl.rows import assignments
+
+    X, _, truth = moons
+    one_by_one = HiDeGL(200, random_state=0).fit(X).suggest(6)
+    monkeypatch.setattr(assignments, "DENSE_POINTS", 50)
+    monkeypatch.setattr(cover, "MOST_GROUPS", 40)
+    model = HiDeGL(200, random_state=0).fit(X)
+    rows = model.suggest(6)
+    assert Kernel.of(model._smallest).n_groups <= 40
+    assert set(truth[rows]) == set(truth[one_by_one]) == {0, 1, 2}
+    assert len(set(model.suggest(300))) == 300  # more than groups
+
+
+@models
+@pytest.mark.filterwarnings(FEW)
+def test_one_row_after_another_is_the_same_as_all_at_once(model, moons):
+    X, y, _ = moons
+    rows = model.fit(X, y).suggest(5)
+    answered = []
+    for _ in range(5):
+        answered.append(model.suggest(1, answered=answered)[0])
+    np.testing.assert_array_equal(answered, rows)
+    assert not set(model.suggest(50, answered=rows)) & set(rows)
+    for wrong in ([600], [-1]):
+        with pytest.raises(ValueError, match="answered must hold row numbers from 0 to 599, got"):
+            model.suggest(1, answered=wrong)
+    with pytest.raises(ValueError, match="answered must be a list of row numbers"):
+        model.suggest(1, answered=[0.5])
+
+
+@models
+@pytest.mark.filterwarnings(FEW)
+def test_a_suggestion_says_why(model, moons):
+    X, y, _ = moons
+    before = model.fit(X).suggestions(4)
+    assert [one.row for one in before] == model.suggest(4).tolist()
+    assert sum(one.stands_for for one in before) == pytest.approx(600, abs=4)
+    assert all(one.reason == f"stands for about {one.stands_for} rows" for one in before)
+    for one in model.relabel(y).suggestions(4):
+        P = model.distributions_of([one.row])[0]
+        assert [p for _, p in one.likely] == sorted(P, reverse=True)[:2]
+        assert "stands for" in one.reason
+
+
+@pytest.mark.parametrize(
+    ("suggestion", "reason"),
+    [
+        (Suggestion(3, 1), "stands for itself"),
+        (Suggestion(3, 1200), "stands for about 1,200 rows"),
+        (Suggestion(3, 40, ((4, 0.5), (9, 0.4)), familiar=False), "far from every label; stands for about 40 rows"),
+        (Suggestion(3, 40, ((4, 0.5), (9, 0.4))), "between 4 and 9; stands for about 40 rows"),
+        (Suggestion(3, 40, (("a", 0.8), ("b", 0.1))), "a? (80%); stands for about 40 rows"),
+        (Suggestion(3, 40, (("a", 1.0),)), "a? (100%); stands for about 40 rows"),
+    ],
+)
+def test_the_reason_follows_from_the_row(suggestion, reason):
+    assert suggestion.reason == reason
 
 
 def test_twenty_suggested_labels_are_as_good_as_fifty_random_ones(real_data):
@@ -91,9 +181,8 @@ def test_twenty_suggested_labels_are_as_good_as_fifty_random_ones(real_data):
     assert accuracy(model.relabel(None).suggest(20)) > np.mean(random)
 
 
-def test_openness_is_largest_where_two_classes_are_equal():
-    np.testing.assert_allclose(openness(np.array([[0.5, 0.5, 0], [1, 0, 0], [0.75, 0.25, 0]])), [1, 0.5, 0.75])
-    np.testing.assert_allclose(openness(np.ones((2, 1))), 0.5)
+def test_a_row_is_unsure_as_far_as_its_best_class_is_not_certain():
+    np.testing.assert_allclose(unsure(np.array([[0.5, 0.5, 0], [1, 0, 0], [0.75, 0.25, 0]])), [0.5, 0, 0.25])
 
 
 @models
@@ -120,9 +209,56 @@ def test_the_only_label_of_a_class_is_not_judged(model, moons):
     for label in model.fit(X, three).audit():
         assert label.suspicion == 0
         assert label.proposed == label.given
+        assert not label.judged
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_more_labels_gain_less_and_less(moons):
+    X, y, _ = moons
+    overlapping = X + np.random.default_rng(0).normal(scale=0.5, size=X.shape)
+    model = AutoHiDeGL("quick", random_state=0).fit(overlapping, y)
+    gains = [model.expected_gain(n) for n in (1, 5, 20, 300)]
+    assert gains == sorted(gains)
+    assert 0 < gains[0] < gains[-1] <= 1 - model.expected_accuracy_.mean
+    assert gains[0] > (gains[1] - gains[0]) / 4 > (gains[2] - gains[1]) / 15 > 0
 
 
 @models
 def test_an_audit_needs_labels(model, moons):
     with pytest.raises(NotFittedError, match="no label was given to fit"):
         model.fit(moons[0]).audit()
+
+
+def predictions_and_labels(n, share_wrong, sureness, seed):
+    """Predictions of ten classes that mean what they say, labels drawn by them, and some labels changed."""
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(10, 1 / sureness), n)
+    true = np.array([rng.choice(10, p=p) for p in P])
+    wrong = rng.random(n) < share_wrong
+    return P, np.where(wrong, (true + rng.integers(1, 10, n)) % 10, true), wrong
+
+
+@pytest.mark.parametrize("share_wrong", [0.0, 0.05, 0.2])
+@pytest.mark.parametrize("sureness", [20, 200])
+def test_suspicion_is_the_probability_that_a_label_is_wrong(share_wrong, sureness):
+    P, given, wrong = predictions_and_labels(2000, share_wrong, sureness, seed=0)
+    raw = P**0.5 / (P**0.5).sum(axis=1, keepdims=True)  # as unsure as scores usually are
+    mistakes = Mistakes.among(raw, given)
+    assert mistakes.share_wrong == pytest.approx(share_wrong, abs=0.02)
+    suspicion = mistakes.suspicion(mistakes.predictions(raw), given)
+    for low, high in ((0, 0.1), (0.1, 0.9), (0.9, 1.01)):
+        those = (suspicion >= low) & (suspicion < high)
+        if those.sum() >= 50:
+            assert wrong[those].mean() == pytest.approx(suspicion[those].mean(), abs=0.1)
+    assert np.mean((suspicion >= 0.9) & ~wrong) < 0.01
+
+
+def test_right_labels_of_classes_that_overlap_are_not_accused():
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 300)
+    X = rng.normal(size=(900, 2)) + 0.7 * truth[:, None]
+    y = hide_labels(truth, draw_labels(truth, 90, seed=0))
+    for model in MODELS:
+        judged = model.fit(X, y).audit()
+        assert sum(label.doubtful for label in judged) <= 1
+        assert any(label.given != label.proposed for label in judged)

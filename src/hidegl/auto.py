@@ -17,8 +17,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.calibrated import CalibratedModel
-from hidegl.ensemble.calibration import Calibration, sharpened
-from hidegl.ensemble.evidence import Evidence, leave_one_out
+from hidegl.ensemble.evidence import leave_one_out
 from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows, class_sums, summed_beside, summed_mixed
 from hidegl.ensemble.sample import RowSample
@@ -26,7 +25,7 @@ from hidegl.ensemble.shares import ExpectedShares
 from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
-from hidegl.questions.suggestions import open_mass
+from hidegl.questions.suggestions import unsure_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, Sums
 from hidegl.rows.local import LocalRows
@@ -255,10 +254,10 @@ class AutoHiDeGL(CalibratedModel):
         if P_loo is None:  # a model that was saved without
             shares = ExpectedShares.of(self.class_prior, labels)
             P_loo = leave_one_out(self._spreaders, labels, shares.in_members)[1].P
-        return sharpened(P_loo, Calibration().temperature(Evidence(P_loo, labels)))
+        return P_loo
 
-    def _open_mass(self, structure: Structure) -> Vector:
-        return self._summed(open_mass, structure)[0]
+    def _unsure_mass(self, structure: Structure) -> Vector:
+        return self._summed(unsure_mass, structure)[0]
 
     def _at_points(self, structure: Structure) -> Matrix:
         (sums,) = self._summed(class_sums, structure)
@@ -269,7 +268,7 @@ class AutoHiDeGL(CalibratedModel):
     def __hidegl_state__(self) -> State:
         values, arrays = super().__hidegl_state__()
         if self._mixture.head is not None:  # the rows that it needs are not in the file
-            arrays["distributions"] = self.label_distributions_
+            arrays["distributions"] = self._distributions().collect()
         return {**values, "effort": self._effort, "seed": self._seed}, arrays
 
     def __set_hidegl_state__(self, state: State) -> None:

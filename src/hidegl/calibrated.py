@@ -19,6 +19,11 @@ from hidegl.questions.acceptance import (
 )
 from hidegl.rows.arrays import on_host
 
+FURTHER = 2.0
+"""Labels gain this many times the uncertainty that they cover by themselves, since others are spread better by them. It
+was 2.1 over 96 pairs of eight data sets and numbers of labels, and hardly different for few and for many labels.
+"""
+
 
 class CalibratedModel(Model):
     """A model of whose labels with a confidence of p a share of p is right."""
@@ -51,6 +56,16 @@ class CalibratedModel(Model):
         labels = self.transduction_.astype(object)
         labels[~accepted] = None
         return labels
+
+    def expected_gain(self, n: int = 10) -> float:
+        """How much larger the share of right labels is expected to be with labels for the n rows that `suggest` names.
+
+        A rough guess, to decide when to stop: on development data, the gain was 1.6 points off on average, where it was
+        3.0 points. No more can be gained than labels are expected to be wrong.
+        """
+        self._require_labels("gain")
+        covered = float(self._chosen(n).gains.sum()) / self.n_rows_
+        return min(FURTHER * covered, 1 - self.expected_accuracy_.mean)
 
     def _confidences(self, X: Any = None) -> Confidences:
         """Of the labels of rows, those of the fit or of X, that were not given."""

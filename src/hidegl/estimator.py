@@ -21,7 +21,7 @@ from hidegl.ensemble.members import seed_from
 from hidegl.files.reading import rows_from
 from hidegl.model import Model
 from hidegl.parameters import check_parameters, learning_plan
-from hidegl.questions.suggestions import open_mass_of_scores
+from hidegl.questions.suggestions import unsure_mass_of_scores
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
@@ -335,8 +335,8 @@ class HiDeGL(Model):
         labels = self.given_labels_
         return self._spreader.label_and_leave_one_out(labels, class_shares(self.class_prior, labels))[1]
 
-    def _open_mass(self, structure: Structure) -> Vector:
-        return on_host(structure.Z.sum(open_mass_of_scores, *self._single.scoring))[0]
+    def _unsure_mass(self, structure: Structure) -> Vector:
+        return on_host(structure.Z.sum(unsure_mass_of_scores, *self._single.scoring))[0]
 
     def _at_points(self, structure: Structure) -> Matrix:
         return self._single.at_points

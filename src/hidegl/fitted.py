@@ -50,8 +50,8 @@ class FittedModel(ABC):
         """The probabilities of each labelled row from the other labels (l, c)."""
 
     @abstractmethod
-    def _open_mass(self, structure: Structure) -> Vector:
-        """Zᵀu (k,), where u says how open each row's label is."""
+    def _unsure_mass(self, structure: Structure) -> Vector:
+        """Zᵀu (k,), where u says how unsure each row's label is."""
 
     @abstractmethod
     def _at_points(self, structure: Structure) -> Matrix:

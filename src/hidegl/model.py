@@ -14,13 +14,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.checks import check_count, check_rows
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.files.models import SavedModel
 from hidegl.files.writing import write_labels
 from hidegl.fitted import FittedModel
 from hidegl.questions.acceptance import check_precision
-from hidegl.questions.audits import JudgedLabel, judged_labels
-from hidegl.questions.suggestions import suggested_rows
+from hidegl.questions.audits import JudgedLabel, far_from_others, judged_labels
+from hidegl.questions.suggestions import Chosen, Suggestion, chosen_rows, explained
 from hidegl.questions.unfamiliar import UnfamiliarGroup, unfamiliar_groups
 from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
@@ -89,28 +90,55 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
 
     # Questions
 
-    def suggest(self, n: int = 20) -> NDArray[np.intp]:
+    def suggest(self, n: int = 20, *, answered: ArrayLike = ()) -> NDArray[np.intp]:
         """The rows of the fit to label next, the most helpful first; before there is any label, and after.
 
-        They lie where many rows are, far from those labelled and from one another, and more so where labels are
-        unsure. Rows with a label are never among them. A k×k inverse and one pass over the assignments; of several
-        structures, the one with the fewest points decides.
+        They are unlike one another and unlike the labelled rows, each stands for many others, and more so where labels
+        are unsure. `suggestions` says why for each. The graph of the structure with the fewest points tells which rows
+        are alike; how unsure they are is said by all structures.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many rows.
+        answered : array of row numbers, default=()
+            Rows that were labelled or skipped since the last `relabel`. They are not asked again, and what they stand
+            for counts as known. So one row after another can be asked for in milliseconds.
         """
+        return self._chosen(n, answered).rows
+
+    def suggestions(self, n: int = 20, *, answered: ArrayLike = ()) -> list[Suggestion]:
+        """The rows that `suggest` names, each with a `reason`."""
+        chosen, labels = self._chosen(n, answered), self.given_labels_
+        if not labels.any:
+            return explained(chosen, None, None, labels.classes)
+        Z = self._smallest.structure.Z.take(chosen.rows)
+        return explained(chosen, self.distributions_of(chosen.rows), self._familiarity().of_block(Z), labels.classes)
+
+    def _chosen(self, n: int, answered: ArrayLike = ()) -> Chosen:
         check_is_fitted(self)
-        spreader, labels = self._smallest, self.given_labels_
-        rule = spreader.lgc_rule
-        weights = self._open_mass(spreader.structure) if labels.any else spreader.structure.mass
-        return suggested_rows(rule, labels, weights, n)
+        labels = self.given_labels_
+        known = np.union1d(labels.rows, check_rows("answered", answered, labels.n_rows))
+        free = labels.n_rows - len(known)
+        check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
+        spreader = self._smallest
+        weights = self._computed.get("unsure mass")
+        if weights is None:
+            weights = self._unsure_mass(spreader.structure) if labels.any else spreader.structure.mass
+            self._computed["unsure mass"] = weights
+        return chosen_rows(spreader, weights, known, n)
 
     def audit(self) -> list[JudgedLabel]:
-        """What the other labels say of each given label, the most suspicious first: (row, given, proposed, suspicion).
+        """The probability that each given label is wrong, the most suspicious first.
 
-        Each label is hidden in turn, in closed form, without another fit. The suspicion is the probability of all
-        other classes; from 0.95 on a label is `doubtful`. The only label of a class cannot be judged: it gets 0, unless
-        it lies amid rows of another class.
+        Each has (row, given, proposed, suspicion, judged). A label is hidden, without another fit, and predicted from
+        others. It is `doubtful` if it is more probably wrong than right. The only label of a class, and one that is far
+        from all others, are not `judged`, and never doubtful.
         """
         self._require_labels("audit")
-        return judged_labels(self.given_labels_, self._leave_one_out(), getattr(self._labelling, "strays", None))
+        labels = self.given_labels_
+        far, strays = far_from_others(self._smallest, labels), getattr(self._labelling, "strays", None)
+        return judged_labels(labels, self._leave_one_out(), far, strays)
 
     def familiarity(self, X: Any = None) -> Vector:
         """How near each row, of the fit or of X, is to any label, on the graph. Below 1 it is unfamiliar.

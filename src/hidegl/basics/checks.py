@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
 
@@ -42,6 +43,19 @@ def check_points(name: str, points: Any, n_features: int) -> Matrix:
     if not np.all(np.isfinite(points)):
         raise ValueError(f"{name} must hold finite numbers, got NaN or inf")
     return points
+
+
+def check_rows(name: str, rows: Any, n_rows: int) -> NDArray[np.intp]:
+    """Numbers of rows, counted from 0."""
+    found = np.asarray(rows)
+    if found.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of row numbers, got {rows!r}")
+    outside = found[(found < 0) | (found >= n_rows)]
+    if len(outside):
+        raise ValueError(f"{name} must hold row numbers from 0 to {n_rows - 1}, got {outside[0]}")
+    return found.astype(np.intp)
 
 
 def is_whole(value: object) -> bool:

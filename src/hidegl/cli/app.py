@@ -159,12 +159,16 @@ def suggest(
         raise UseError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UseError(f"-n {n}: only {free:,} rows have no label")
-    learned, seconds = work.fitted(task, screen, effort=None, seed=seed)
-    rows = learned.suggest(n)
-    described = outputs.named_rows(task, rows)
-    outputs.write_to_fill_in(out, task, rows)
-    listed = [{"rank": rank + 1, **{key: described[key][rank] for key in described}} for rank in range(n)]
-    screen.table("Label these rows, the most helpful first", {"rank": "", **{key: key for key in described}}, listed)
+    learned, seconds = work.fitted(task, screen, effort="quick", seed=seed)
+    suggestions = learned.suggestions(n)
+    described = outputs.named_rows(task, [suggestion.row for suggestion in suggestions])
+    outputs.write_to_fill_in(out, task, suggestions)
+    listed = [
+        {"rank": rank + 1, **{key: described[key][rank] for key in described}, "why": suggestion.reason}
+        for rank, suggestion in enumerate(suggestions)
+    ]
+    names = {"rank": "", **{key: key for key in described}, "why": "why"}
+    screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
     screen.note("output", f"{out}: fill in its column 'label'")
     screen.result({"rows": listed, "seconds": round(seconds, 3), "output": out})
@@ -207,15 +211,25 @@ def audit(
         {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
     ]
     if suspects:
-        names = {**{key: key for key in described}, "given": "given", "proposed": "proposed", "suspicion": "suspicion"}
+        names = {
+            **{key: key for key in described},
+            "given": "given",
+            "proposed": "proposed",
+            "suspicion": "probably wrong",
+        }
         shown = min(len(suspects), SHOWN_LABELS)
         screen.table("Look at these labels again, the most doubtful first", names, listed[:shown])
         if len(suspects) > shown:
             screen.note("", f"and {len(suspects) - shown:,} more: -o FILE writes them all")
-    screen.note("judged", f"{len(judged):,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful")
+    unjudged = sum(not judgement.judged for judgement in judged)
+    screen.note(
+        "judged", f"{len(judged) - unjudged:,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful"
+    )
+    if unjudged:
+        screen.note("not judged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
         outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
-        screen.note("output", f"{output}: all {len(judged):,} labels with their suspicion")
+        screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 
 

@@ -17,6 +17,7 @@ from hidegl.files.mistakes import check_new_file, writing
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
 from hidegl.questions.acceptance import Acceptance
+from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
@@ -104,16 +105,19 @@ def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def write_to_fill_in(out: Path, task: Task, rows: Any) -> None:
+def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -> None:
     """Write the suggested rows with a blank label, and below them the rows that the label file already has."""
+    rows = np.array([suggestion.row for suggestion in suggestions], dtype=np.intp)
     y = task.labels.y
     before = np.empty(0, dtype=np.intp)
     if y is not None and task.labels.column is None:
         before = np.flatnonzero(known(y))
     described = named_rows(task, np.concatenate([rows, before]))
     label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
+    why = [suggestion.reason for suggestion in suggestions] + [None] * len(before)
+    described.pop("why", None)  # of an earlier round
     with writing(out):
-        write_table(out, {**described, "label": pa.array(label, pa.string())})
+        write_table(out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())})
 
 
 def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float) -> None:

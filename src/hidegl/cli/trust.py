@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hidegl.calibrated import CalibratedModel
 from hidegl.cli.outputs import named_rows, output_path
 from hidegl.cli.screen import Screen, in_short
 from hidegl.cli.work import Model, Task
@@ -14,6 +15,9 @@ from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
 
 SHOWN_GROUPS = 3
+
+MORE_LABELS = 10
+"""What as many more labels would gain is said."""
 
 
 def check_accept(accept: float | None) -> None:
@@ -42,6 +46,7 @@ def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptanc
     if tally.found.any():
         screen.note("expected", str(expected))
     facts = show_acceptance(screen, acceptance)
+    facts |= show_gain(screen, task, model)
     groups = model.unfamiliar()
     for group in groups[:SHOWN_GROUPS]:
         screen.warn(described_group(task, group))
@@ -53,6 +58,18 @@ def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptanc
         **facts,
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
     }
+
+
+def show_gain(screen: Screen, task: Task, model: Model) -> dict[str, Any]:
+    """Say what a few more labels would gain."""
+    if task.table.n_rows - task.labels.n_labels < MORE_LABELS or not isinstance(model, CalibratedModel):
+        return {}
+    gain = 100 * model.expected_gain(MORE_LABELS)
+    points = f"about {gain:.1f} points" if gain >= 0.05 else "next to nothing"
+    screen.note(
+        "more", f"{MORE_LABELS} more labels would gain {points}: hidegl suggest {task.path.name} -n {MORE_LABELS}"
+    )
+    return {"expected_gain": {"labels": MORE_LABELS, "points": round(gain, 2)}}
 
 
 def show_acceptance(screen: Screen, acceptance: Acceptance | None) -> dict[str, Any]:

@@ -9,29 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from hidegl.basics.linalg import Matrix
-from hidegl.ensemble.evidence import PRIOR_LABELS, Evidence
-from hidegl.rows.arrays import namespace
-
-USUAL_TEMPERATURE = 0.5
-"""The prior mean: averaged scores are less sure than they are right."""
-
-SMALLEST = 1e-6
-"""Probabilities below this count as this."""
-
-
-def log_probabilities(P: Matrix) -> Matrix:
-    return namespace(P).log(namespace(P).clip(P, SMALLEST, None))
-
-
-def softmax(logits: Matrix) -> Matrix:
-    xp = namespace(logits)
-    powers = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
-    return powers / xp.sum(powers, axis=1, keepdims=True)
-
-
-def sharpened(P: Matrix, temperature: float) -> Matrix:
-    """P to the power 1/temperature, rows normalised: surer for a temperature below 1; the order of classes stays."""
-    return softmax(log_probabilities(P) / temperature)
+from hidegl.ensemble.evidence import Evidence
+from hidegl.spreading.temperature import PRIOR_LABELS, SMALLEST, USUAL_TEMPERATURE, log_probabilities, sharpened
 
 
 @dataclass(frozen=True)

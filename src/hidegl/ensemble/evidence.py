@@ -10,9 +10,7 @@ import numpy as np
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.spreading.labelling import Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels
-
-PRIOR_LABELS = 20
-"""Prior strength, in pseudo-labels."""
+from hidegl.spreading.temperature import PRIOR_LABELS
 
 
 @dataclass(frozen=True)

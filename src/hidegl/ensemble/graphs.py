@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.calibration import sharpened
 from hidegl.rows.arrays import cast, namespace
 from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
@@ -24,6 +23,7 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import DegreeRule
 from hidegl.spreading.rule import best_classes, label_distributions
 from hidegl.spreading.shares import scales_towards
+from hidegl.spreading.temperature import sharpened
 
 BLOCK_ROWS = 2048
 """Small enough for several threads to share a sample."""

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import State, prefixed, under
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.calibration import log_probabilities, softmax
 from hidegl.ensemble.graphs import Vote, vote_distributions
 from hidegl.ensemble.heads import Head, head_scores
 from hidegl.ensemble.strays import Strays
@@ -27,6 +26,7 @@ from hidegl.rows.base import Rows, Sums
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Labelling
 from hidegl.spreading.labels import Labels
+from hidegl.spreading.temperature import log_probabilities, softmax
 from hidegl.structure.points import assignments
 from hidegl.structure.structure import Structure
 
@@ -51,7 +51,9 @@ class Mixture:
     """What became of the class shares, in words."""
 
     P_loo: Matrix | None = None
-    """The members' mean probabilities of each labelled row from the other labels (l, c)."""
+    """The probabilities of each labelled row from other labels: leave-one-out, and in folds once there is a classifier
+    (l, c).
+    """
 
     strays: NDArray[np.bool_] | None = None
     """Which labels were spread to no other row (l,), if any."""

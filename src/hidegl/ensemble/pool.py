@@ -22,13 +22,12 @@ from scipy.special import expit
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.warnings import warn_user
-from hidegl.ensemble.calibration import log_probabilities, sharpened, softmax
-from hidegl.ensemble.evidence import PRIOR_LABELS
 from hidegl.ensemble.folds import predicted_in_folds
 from hidegl.ensemble.heads import Head
 from hidegl.ensemble.kernel import fit_kernel
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.stages import Ensemble
+from hidegl.spreading.temperature import PRIOR_LABELS, log_probabilities, sharpened, softmax
 
 EVEN_COHESION, COHESION_SCALE = 0.7, 0.05
 """The cohesion at which both count the same before any label is asked, and how much more makes the odds e to 1."""
@@ -60,11 +59,12 @@ class Pool:
             predictions.append(by_kernel)
             trust = trust_in_graphs(mixture, ensemble)
             prior = [trust, 1 - trust]
-        weights = prior
-        if judged.any():
-            predictions = [p[judged] for p in predictions]
-            warn_of_chance(predictions, labels.given[judged])
-            weights = likeliest_weights(predictions, labels.given[judged], np.array(prior))
+        if not judged.any():
+            return with_weights(mixture, prior, head)
+        known = [p[judged] for p in predictions]
+        warn_of_chance(known, labels.given[judged])
+        weights = likeliest_weights(known, labels.given[judged], np.array(prior))
+        mixture = replace(mixture, P_loo=softmax(np.tensordot(weights, np.stack(predictions), 1)))
         return with_weights(mixture, weights, head)
 
 
@@ -98,7 +98,7 @@ def warn_of_chance(predictions: Sequence[Matrix], codes: NDArray[np.intp]) -> No
     if len(codes) >= FEWEST_TO_WARN and right <= lucky:
         warn_user(
             f"the labels say no more of one another than chance: from the others, {right} of {len(codes)} would be "
-            f"guessed right; are they in the order of the rows of X?"
+            f"guessed right; are they in the order of the rows?"
         )
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hidegl.basics.linalg import Vector
-from hidegl.ensemble.calibration import sharpened
 from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.shares import HALF_WAY
 from hidegl.ensemble.stages import Ensemble
+from hidegl.spreading.temperature import sharpened
 
 STEPS = 2
 """How often each start is sharpened and diffused."""

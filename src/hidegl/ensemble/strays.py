@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.warnings import warn_user
-from hidegl.ensemble.calibration import Calibration, sharpened
+from hidegl.ensemble.calibration import Calibration
 from hidegl.ensemble.evidence import Evidence, made_good
 from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.sample import RowSample
@@ -27,6 +27,7 @@ from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labelling import Spreader, smallest
 from hidegl.spreading.labels import Labels, is_blank, names_alike
 from hidegl.spreading.shares import column_scales, distributions
+from hidegl.spreading.temperature import sharpened
 
 USUAL_COUNT = 3
 """Where classes usually have fewer labels than this, one label is nothing strange."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.calibration import mean_confidence, sharpened, softmax, temperature_for
+from hidegl.ensemble.calibration import mean_confidence, temperature_for
 from hidegl.ensemble.graphs import BLOCK_ROWS, fewer
 from hidegl.ensemble.heads import Head, head_scores
 from hidegl.ensemble.mixture import Mixture
@@ -25,6 +25,7 @@ from hidegl.rows.base import Rows, sample_indices
 from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.shares import scales_towards
+from hidegl.spreading.temperature import sharpened, softmax
 
 LEAST_WEIGHT = 0.1
 """A classifier with less weight than this is not worth teaching."""

@@ -1,69 +1,116 @@
-"""The rows to label next: greedy Σ-optimality (Ma, Garnett and Schneider, 2013) on the high-dense points.
+"""The rows to label next, each with a reason that a person can follow.
 
-The LGC rule is the mean of a Gaussian field. The gain of a label on point j, over all rows together, is
-
-    (wᵀ S_j)² / (S_jj + τ),     S = (M⁻¹ − 2 Zᵀ D⁻¹ Z)⁻¹,     w = Zᵀ u
-
-where S is the field's covariance, up to a factor, and u is the uncertainty of each row. Without labels, u is 1. With
-labels, it lies between 0.5 (the two best classes are far apart) and 1 (they are equal). A label is a rank-one update of
-S, so a choice costs O(k) per earlier choice. S is first conditioned on the given labels. A chosen point is represented
-by the row with the largest assignment to it.
+`hidegl.questions.cover` chooses points. A chosen point is represented by the row with the largest assignment to it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.checks import check_count
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.questions.cover import Cover, Kernel
 from hidegl.rows.arrays import namespace
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
-from hidegl.spreading.labels import Labels
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.rule import label_distributions
 
-NOISE = 1e-3
-"""The noise τ of a label, as a share of the mean of S's diagonal. Smaller values make no difference."""
+CLOSE = 2.0
+"""A row is between two classes if the first is at most this many times as probable as the second."""
 
 
-def openness(P: Matrix) -> Vector:
-    """The uncertainty u of each row, from 0.5 to 1: larger if its two best classes are closer."""
-    ordered = namespace(P).sort(P, axis=1)
-    return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
+@dataclass(frozen=True)
+class Suggestion:
+    """A row to label, and why."""
+
+    row: int
+    stands_for: int
+    """About how many rows its label would tell more of than any other label, given or suggested."""
+
+    likely: tuple[tuple[Any, float], ...] = ()
+    """The two most probable classes with their probabilities; nothing before there are labels."""
+
+    familiar: bool = True
+    """Whether any label is near."""
+
+    @property
+    def reason(self) -> str:
+        rows = f"stands for about {self.stands_for:,} rows" if self.stands_for > 1 else "stands for itself"
+        if not self.likely:
+            return rows
+        if not self.familiar:
+            return f"far from every label; {rows}"
+        (first, p), *others = self.likely
+        if others and p <= CLOSE * others[0][1]:
+            return f"between {first} and {others[0][0]}; {rows}"
+        return f"{first}? ({p:.0%}); {rows}"
 
 
-def open_mass(Z: Assignments, P: Matrix) -> tuple[Vector]:
+def unsure(P: Matrix) -> Vector:
+    """The uncertainty of each row: one minus the probability of its best class."""
+    return 1 - namespace(P).max(P, axis=1)
+
+
+def unsure_mass(Z: Assignments, P: Matrix) -> tuple[Vector]:
     """Zᵀu of a block, with the class probabilities P of its rows."""
-    return (Z.mass(openness(P)),)
+    return (Z.mass(unsure(P)),)
 
 
-def open_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
+def unsure_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
     """The same where the probabilities follow from the scores of one structure."""
-    return open_mass(Z, label_distributions(Z, A, delta, scales))
+    return unsure_mass(Z, label_distributions(Z, A, delta, scales))
 
 
-def suggested_rows(rule: LGCRule, labels: Labels, weights: Vector, n: int) -> NDArray[np.intp]:
-    """The n rows whose labels would help most, the most helpful first. `weights` is w.
+@dataclass(frozen=True)
+class Chosen:
+    """Rows to label, the most helpful first; how much each gains, and about how many rows it stands for."""
+
+    rows: NDArray[np.intp]
+    gains: Vector
+    stand_for: NDArray[np.intp]
+
+
+def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
+    """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀu.
 
     One pass over Z finds the row that represents each point. More passes are needed only if n is larger than the number
-    of points that have such a row.
+    of groups that have such a row.
     """
-    Z = rule.Z
-    taken = labels.codes >= 0
-    free = int(np.sum(~taken))
-    check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
-    field = Field(rule, Z.take(labels.rows), weights)
-    chosen: list[int] = []
-    while len(chosen) < n:
-        row_of_point = representatives(Z, taken)
-        for _ in range(min(n - len(chosen), int(np.sum(row_of_point >= 0)))):
-            point = int(np.argmax(np.where(row_of_point >= 0, field.gain, -1)))
-            chosen.append(int(row_of_point[point]))
-            taken[chosen[-1]], row_of_point[point] = True, -1
-            field.observe(point)
-    return np.array(chosen, dtype=np.intp)
+    structure, kernel = spreader.structure, Kernel.of(spreader)
+    points = list(structure.points_of(known)) if len(known) else []
+    cover = Cover(kernel, kernel.summed(weights), kernel.nearest_label(np.array(points, dtype=np.intp))[1])
+    taken = np.zeros(structure.Z.n_rows, dtype=bool)
+    taken[known] = True
+    rows: list[int] = []
+    gains: list[float] = []
+    while len(rows) < n:
+        typical, heaviest = typical_rows(structure.Z, structure.mass, kernel, taken)
+        allowed = typical >= 0
+        for _ in range(min(n - len(rows), int(allowed.sum()))):
+            group, gain = cover.choose(allowed)
+            allowed[group] = False
+            rows.append(int(typical[group]))
+            gains.append(gain)
+            points.append(int(heaviest[group]))
+            taken[rows[-1]] = True
+    nearest, _ = kernel.nearest_label(np.array(points, dtype=np.intp))
+    stand_for = np.bincount(nearest, kernel.summed(structure.mass), minlength=len(points))[len(known) :]
+    return Chosen(np.array(rows, dtype=np.intp), np.array(gains), np.round(stand_for).astype(np.intp))
+
+
+def typical_rows(
+    Z: Rows, mass: Vector, kernel: Kernel, taken: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each group, a free row of its heaviest point that has one, and that point; or −1."""
+    of_points = representatives(Z, taken)
+    order = np.lexsort([mass, of_points >= 0])  # the last one of a group wins
+    rows, points = (np.full(kernel.n_groups, -1) for _ in range(2))
+    rows[kernel.groups[order]], points[kernel.groups[order]] = of_points[order], order
+    return rows, points
 
 
 def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -83,28 +130,12 @@ def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
     return rows
 
 
-class Field:
-    """S, and its updates as points get labels: each subtracts v vᵀ, of which v is kept. O(k) per update."""
-
-    def __init__(self, rule: LGCRule, labelled: Assignments, weights: Vector) -> None:
-        self._S = rule.system.inverse()
-        self._noise = NOISE * float(np.diag(self._S).mean())
-        if len(labelled.columns):
-            seen = labelled.gram(np.full(len(labelled.columns), 1 / self._noise)).matrix()
-            self._S = rule.system.plus(seen).inverse()
-        self._weights = weights
-        self._towards = self._S @ weights
-        self._variance = np.diag(self._S).copy()
-        self._steps: list[Vector] = []
-
-    @property
-    def gain(self) -> Vector:
-        """(wᵀ S_j)² / (S_jj + τ) for each point."""
-        return self._towards**2 / (np.maximum(self._variance, 0) + self._noise)
-
-    def observe(self, point: int) -> None:
-        column = self._S[point] - sum(v[point] * v for v in self._steps)
-        step = column / np.sqrt(max(column[point], 0) + self._noise)
-        self._towards -= (step @ self._weights) * step
-        self._variance -= step**2
-        self._steps.append(step)
+def explained(chosen: Chosen, P: Matrix | None, familiarity: Vector | None, classes: NDArray[Any]) -> list[Suggestion]:
+    """The chosen rows with their most probable classes, and whether any label is near."""
+    if P is None or familiarity is None:
+        return [Suggestion(int(row), int(n)) for row, n in zip(chosen.rows, chosen.stand_for, strict=True)]
+    best = np.argsort(-P, axis=1, kind="stable")[:, :2]
+    return [
+        Suggestion(int(row), int(n), tuple((classes[c], float(p[c])) for c in order), bool(near >= 1))
+        for row, n, p, order, near in zip(chosen.rows, chosen.stand_for, P, best, familiarity, strict=True)
+    ]

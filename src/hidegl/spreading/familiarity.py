@@ -61,6 +61,10 @@ class Familiarity:
         """Of each labelled row, from the other labels."""
         return self.hidden.sum(axis=1) / self.limit
 
+    def of_block(self, Z: Assignments) -> Vector:
+        """Of a few assigned rows."""
+        return familiarities(Z, self.reach, self.delta)
+
     def of_rows(self, Z: Rows) -> Rows:
         """Of assigned rows, lazily."""
         return Z.map(familiarities, self.reach, self.delta)

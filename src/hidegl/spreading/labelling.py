@@ -66,6 +66,8 @@ class Spreader:
         self.structure = structure
         self.spreading = spreading or Spreading()
         self._last: tuple[Labels, LabelledRows] | None = None
+        self.known: dict[str, Any] = {}
+        """What follows from the structure alone, and is asked for again with other labels."""
 
     @cached_property
     def rule(self) -> Rule:

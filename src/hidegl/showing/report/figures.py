@@ -153,7 +153,7 @@ def add_suggested(plot: Any, contents: Contents) -> Any:
     rings.data_source.data.update(
         {
             "heading": ["Label next"] * len(rows),
-            "line": [f"number {number + 1}" for number in range(len(rows))],
+            "line": [suggestion.reason for suggestion in contents.suggestions],
             "example": [f"row {row:,}" for row in rows],
             "text": contents.texts(rows, MAP_TEXT),
         }

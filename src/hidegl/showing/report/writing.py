@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hidegl._version import __version__
 from hidegl.basics.archives import replacing
 from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy
-from hidegl.questions.suggestions import representatives
+from hidegl.questions.suggestions import Suggestion, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """From row numbers to named columns that identify the rows for a person; the first column is `row`."""
 
+MORE_LABELS = 10
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS = 20, 20, 12, 100, 10
 """The maximum number of entries in each list."""
 
@@ -165,6 +166,12 @@ class Contents:
         return [(precision, self.tally.confidences.accept(precision)) for precision in PRECISIONS]
 
     @cached_property
+    def expected_gain(self) -> float | None:
+        """Of the first ten rows to label next; None where confidences are not calibrated, or few rows are left."""
+        few = len(self.suggestions) < MORE_LABELS or not hasattr(self.model, "expected_gain")
+        return None if few else self.model.expected_gain(MORE_LABELS)
+
+    @cached_property
     def groups(self) -> list[UnfamiliarGroup]:
         """Groups of rows in which nothing is labelled."""
         return self.model.unfamiliar()
@@ -185,20 +192,18 @@ class Contents:
         return representatives(structure.Z, np.zeros(self.model.n_rows_, dtype=bool))
 
     @cached_property
-    def suggested(self) -> NDArray[np.intp]:
-        """The rows to label next."""
+    def suggestions(self) -> list[Suggestion]:
+        """The rows to label next, and why."""
         free = int(self.tally.found.sum())
-        return self.model.suggest(min(N_SUGGESTED, free)) if free else np.empty(0, dtype=np.intp)
+        return self.model.suggestions(min(N_SUGGESTED, free)) if free else []
+
+    @property
+    def suggested(self) -> NDArray[np.intp]:
+        return np.array([suggestion.row for suggestion in self.suggestions], dtype=np.intp)
 
     @cached_property
     def described_suggested(self) -> dict[str, list[Any]]:
         return self.described(self.suggested)
-
-    @cached_property
-    def guesses(self) -> list[tuple[int, float]]:
-        """The present prediction for the rows to label next: the class number and the confidence."""
-        P = self.model.distributions_of(self.suggested)
-        return list(zip(P.argmax(axis=1).tolist(), P.max(axis=1).tolist(), strict=True))
 
     @cached_property
     def suspects(self) -> list[Any]:

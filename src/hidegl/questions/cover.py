@@ -1,0 +1,115 @@
+"""Which points to label so that labels tell as much as possible of all rows: a greedy cover by the graph's own kernel.
+
+The LGC rule is the mean of a Gaussian field over the points, whose covariance is S = (M⁻¹ − 2 Zᵀ D⁻¹ Z)⁻¹ up to a
+factor. What a label at point j tells of point i is their correlation K_ij = S_ij / √(S_ii S_jj). A point is covered by
+the label that tells most of it, so a label at j gains, over all rows together,
+
+    Σ_i w_i max(K_ij − covered_i, 0),     w = Zᵀ u
+
+where u is the uncertainty of each row: 1 before there is any label, then one minus the probability of its best class.
+This is MaxHerding (Bae, Noh and Sutherland, 2024) and, with labels, UHerding (Bae, Oliveira and Sutherland, 2025), with
+the kernel of the graph in place of a Gaussian and points in place of rows.
+
+Many points are joined to groups, and S⁻¹ is summed over them: the field that is the same within each group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Cholesky, Matrix, SparseSystem, Vector
+from hidegl.rows.search import cell_centres, nearest_centre
+from hidegl.spreading.labelling import Spreader
+
+MOST_GROUPS = 1500
+"""More points than a dense matrix is for are joined to this number of groups."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The group of each point (k,), and the correlations of the groups (g, g), from 0 to 1. It knows no label."""
+
+    groups: NDArray[np.intp]
+    K: Matrix
+
+    @classmethod
+    def of(cls, spreader: Spreader) -> Kernel:
+        """O(g³), once for all labels."""
+        if "kernel" not in spreader.known:
+            groups, system = np.arange(spreader.structure.n_points), spreader.lgc_rule.system
+            if isinstance(system, SparseSystem):
+                groups = groups_of(spreader.structure.C)
+                joining = sp.csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)))
+                system = Cholesky.of((joining.T @ system.matrix @ joining).toarray(), overwrite=True)
+            S = system.inverse()
+            roots = np.sqrt(np.diag(S))
+            spreader.known["kernel"] = cls(groups, np.clip(S / roots[:, None] / roots, 0, 1))
+        return spreader.known["kernel"]
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.K)
+
+    def summed(self, at_points: Vector) -> Vector:
+        """What points have (k,), for each group (g,)."""
+        return np.bincount(self.groups, at_points, minlength=self.n_groups).astype(np.float64)
+
+    def nearest_label(self, points: NDArray[np.intp]) -> tuple[NDArray[np.intp], Vector]:
+        """For each group, the place in the list of the labelled point that tells most of it, and how much."""
+        if not len(points):
+            return np.full(self.n_groups, -1), np.zeros(self.n_groups)
+        told = self.K[:, self.groups[points]]
+        return told.argmax(axis=1), told.max(axis=1)
+
+    def told_by_others(self, points: NDArray[np.intp]) -> Vector:
+        """For each labelled point, what the other labels tell of it at most (l,)."""
+        groups, own, counts = np.unique(self.groups[points], return_inverse=True, return_counts=True)
+        among = self.K[np.ix_(groups, groups)].copy()
+        among[np.diag_indices_from(among)] = np.where(counts > 1, 1.0, 0.0)
+        return among.max(axis=1)[own]
+
+    def usually_told(self, points: NDArray[np.intp], mass: Vector, share: float) -> float:
+        """What labels at these points tell at least of all rows but this share."""
+        _, told = self.nearest_label(points)
+        order = np.argsort(told)
+        passed = np.cumsum(self.summed(mass)[order])
+        return float(told[order[np.searchsorted(passed, share * passed[-1])]])
+
+
+def groups_of(C: Matrix) -> NDArray[np.intp]:
+    """Points joined by a few steps of k-means, numbered without gaps."""
+    points = np.ascontiguousarray(C, dtype=np.float32)
+    nearest = nearest_centre(points, cell_centres(points, MOST_GROUPS))
+    return np.unique(nearest, return_inverse=True)[1]
+
+
+class Cover:
+    """A greedy choice of groups.
+
+    The gain of a group only falls as others are chosen. So a gain that was computed before is a bound, and few are
+    computed again for each choice: O(g) each.
+    """
+
+    def __init__(self, kernel: Kernel, weights: Vector, covered: Vector) -> None:
+        self._K, self._weights, self._covered = kernel.K, weights, covered
+        self._bounds = np.array([self._gain(j) for j in range(kernel.n_groups)])
+
+    def choose(self, allowed: NDArray[np.bool_]) -> tuple[int, float]:
+        """The allowed group with the largest gain, and the gain. Where nothing is to be gained, the heaviest one."""
+        bounds = np.where(allowed, self._bounds, -1)
+        while True:
+            best = int(bounds.argmax())
+            gain = self._bounds[best] = bounds[best] = self._gain(best)
+            if gain <= 0:
+                best = int(np.where(allowed, self._weights, -1).argmax())
+            elif gain < bounds.max():
+                continue
+            np.maximum(self._covered, self._K[best], out=self._covered)
+            return best, max(float(gain), 0.0)
+
+    def _gain(self, j: int) -> float:
+        return float(self._weights @ np.maximum(self._K[j] - self._covered, 0))
