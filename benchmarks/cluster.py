@@ -3,7 +3,8 @@
     python benchmarks/cluster.py                       4,000,000 × 64 float32 rows in Parquet files; results/dask.json
     python benchmarks/cluster.py HiDeGL|AutoHiDeGL     one of them; the other keeps its stored result
 
-HiDeGL has k = 500, and AutoHiDeGL its defaults. Each run is in a process of its own. Both read the same files; labels are asked for in both.
+HiDeGL has k = 500, and AutoHiDeGL its defaults. Each run is in a process of its own. Both engines read the same files,
+and label all rows.
 """
 
 from __future__ import annotations

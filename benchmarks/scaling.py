@@ -22,7 +22,8 @@ def main() -> None:
 
 
 def page() -> str:
-    speed, gpu, cluster = stored("speed"), stored("gpu"), stored("dask")
+    speed, gpu, dask = stored("speed"), stored("gpu"), stored("dask")
+    cluster = dask["HiDeGL"]
     local = {r["rows"]: r for r in speed["rows"]["runs"] if r["where"] == "memory"}
     from_file = {r["rows"]: r for r in speed["rows"]["runs"] if r["where"] == "file"}
     grown = {r["rows"]: r for r in gpu["growth"]["rows"]}
@@ -80,8 +81,35 @@ def page() -> str:
         if cluster["killed_same_labels"] and cluster["killed_same_points"]
         else "OTHER RESULTS",
         agreement=cluster["same_labels_as_local_percent"],
-        processor=cluster["environment"]["processor"],
-        **billion(speed, cluster, gpu),
+        processor=dask["environment"]["processor"],
+        ensemble=ensemble(gpu["ensemble"]),
+        cluster_of_ensemble=cluster_of_ensemble(dask.get("AutoHiDeGL")),
+        **billion(speed, dask, gpu),
+    )
+
+
+def ensemble(results: dict[str, Any]) -> str:
+    """Lines of a table: AutoHiDeGL on the GPU."""
+    lines = [
+        f"| MNIST from pixels, 50 labels, {name} | {r['seconds']:.2f} | {r['relabel_seconds']:.2f} | {r['percent_right']} % |"
+        for name, r in results.items()
+        if "relabel_seconds" in r
+    ]
+    lines += [f"| {name} | {r['seconds']:.2f} | – | – |" for name, r in results.items() if "relabel_seconds" not in r]
+    return "\n".join(lines)
+
+
+def cluster_of_ensemble(results: dict[str, Any] | None) -> str:
+    if results is None:
+        return ""
+    (one,), (many,), (killed,) = (results["runs"][way] for way in ("local", "cluster", "cluster, a worker killed"))
+    same = results["killed_same_labels"] and results["killed_same_points"]
+    return (
+        f"\n`AutoHiDeGL()` on the same rows, one run each: {one['seconds']:.0f} s local, {many['seconds']:.0f} s on the "
+        f"cluster. This process had a\npeak of {one['peak_megabytes_of_this_process']:,} and "
+        f"{many['peak_megabytes_of_this_process']:,} MB. {results['same_labels_as_local_percent']} % of the labels are the "
+        f"same. With a worker killed: {killed['seconds']:.0f} s, "
+        f"{'the same labels, bit for bit' if same else 'OTHER LABELS'}.\n"
     )
 
 
@@ -97,12 +125,12 @@ def middle(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def billion(speed: dict[str, Any], cluster: dict[str, Any], gpu: dict[str, Any]) -> dict[str, str]:
+def billion(speed: dict[str, Any], dask: dict[str, Any], gpu: dict[str, Any]) -> dict[str, str]:
     """The estimate for a fit of 10⁹ × 256 rows on 20 machines with 16 cores, from the measured rates of one core."""
     i = speed["iteration"][0]
     core = 2 * i["rows"] * i["columns"] * i["points"] / i["iteration_seconds"] / speed["environment"]["cores"]
-    read = cluster["rows"] * cluster["columns"] * 4 / 2  # bytes, by each of two workers
-    read /= middle([r["seconds_of_reading_all_files_once"] for r in cluster["runs"]["cluster"]])
+    read = dask["rows"] * dask["columns"] * 4 / 2  # bytes, by each of two workers
+    read /= middle([r["seconds_of_reading_all_files_once"] for r in dask["HiDeGL"]["runs"]["cluster"]])
     operations, size = 2 * ROWS * COLUMNS * POINTS, 4 * ROWS * COLUMNS
     all_cores = MACHINES * CORES
     assign, one_read = operations / core / all_cores, size / read / all_cores
@@ -131,7 +159,7 @@ def billion(speed: dict[str, Any], cluster: dict[str, Any], gpu: dict[str, Any])
 
 TEXT = """# Scaling
 
-The same `HiDeGL` fits rows in memory, on disk, on a GPU and on a cluster. Only the place of the rows changes: X is
+`HiDeGL` and `AutoHiDeGL` fit rows in memory, on disk, on a GPU and on a cluster. Only the place of the rows changes: X is
 an array, a path, a tensor or a Dask array. The mathematics is written once (see [architecture](architecture.md)).
 `python benchmarks/scaling.py` writes this page from [benchmarks/results](../benchmarks/results), which
 `benchmarks/speed.py`, `benchmarks/gpu.py` and `benchmarks/cluster.py` make. Each file names its machine and
@@ -180,10 +208,17 @@ One {device}, torch {torch}, median of 5 runs after a warm-up, including the sta
   take {kmeans[kmeans_seconds]} s. (cuML and faiss were not available on that machine.)
 - 4 million × 64 rows, by the number of points:
   {points}.
-  Beyond a few thousand points, steps that take k² and k³ operations are not yet optimised for the GPU: Prim's tree
-  is one program there, and the k×k systems of the graph are solved on the host.
+  The tree over more than 2,048 points grows by Borůvka's algorithm, and its system is solved by conjugate gradients.
+  The sparse k×k systems of the graph are solved on the host.
 - 8 million × 64 rows, k = 1,000: {host[on_the_device]} s on the GPU, {host[sent_at_once]} s from an array that is
   sent at once, {host[sent_in_blocks]} s from an array that is sent in blocks.
+
+`AutoHiDeGL` in seconds, median of 3: a fit with the labels of all rows, and other labels on the same rows. The models are
+learned on the GPU. Labels are spread on the host, on a sample of 20,000 rows.
+
+| `AutoHiDeGL` | fit | other labels | right |
+|---|---|---|---|
+{ensemble}
 
 One EM iteration in milliseconds, with rows in half precision and 3 points per row. The roofline is the time to read
 X once and to compute X·Cᵀ once, at the peak rates measured on that GPU: {copy} TB/s for a copy and {half} Tflop/s
@@ -210,7 +245,7 @@ import hidegl
 
 client = Client("scheduler:8786")  # or Client() for the cores of this machine
 rows = hidegl.read_rows("embeddings/*.parquet", cluster=True)  # or any Dask array
-model = hidegl.HiDeGL().fit(rows, y)  # y: numpy or Dask
+model = hidegl.AutoHiDeGL().fit(rows, y)  # y: numpy or Dask
 labels = model.predict(rows)  # a lazy Dask array
 ```
 
@@ -233,7 +268,7 @@ engine with two threads on the same files and the same two cores ({processor}), 
 The cluster is faster because its workers read the files once and keep the rows, while the single process reads them
 again for each sample. {agreement} % of the labels are the same. When a worker was killed (SIGKILL) during the
 learning, the fit took {killed_seconds} s and gave {killed_same}.
-
+{cluster_of_ensemble}
 ## A billion rows, estimated
 
 10⁹ × 256 float32 rows are {terabytes} TB. The estimate is for 20 machines with 16 cores, at the rates of one core
