@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -104,6 +105,14 @@ def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
         function()
         taken.append(time.perf_counter() - begun)
     return median(taken)
+
+
+def with_tables(page: str, tables: dict[str, str]) -> str:
+    """The page with each table between its marks written anew."""
+    for name, table in tables.items():
+        marks = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
+        page = re.sub(marks, lambda found, table=table: found[1] + table + found[2], page, flags=re.DOTALL)
+    return page
 
 
 def stored_parts(name: str, parts: Iterable[str]) -> dict[str, Any]:

@@ -111,7 +111,6 @@ def sigma_optimality(problem: Problem, known: NDArray[np.intp], n: int) -> NDArr
 
 def peer(name: str) -> Choice:
     """A method of scikit-activeml."""
-
     deterministic: dict[Any, NDArray[np.intp]] = {}  # by problem and known rows, whatever the fit
 
     def choose(problem: Problem, known: NDArray[np.intp], n: int) -> NDArray[np.intp]:

@@ -5,7 +5,6 @@ python benchmarks/accuracy/page.py
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +17,7 @@ import cells
 import peers
 from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
-from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title
+from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title, with_tables
 from hidegl.basics.archives import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
@@ -294,14 +293,6 @@ def tables(results: Results) -> dict[str, str]:
     }
 
 
-def with_tables(page: str, results: Results) -> str:
-    """The page with each table between its marks written anew."""
-    for name, table in tables(results).items():
-        marks = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
-        page = re.sub(marks, lambda found, table=table: found[1] + table + found[2], page, flags=re.DOTALL)
-    return page
-
-
 def plot(results: Results, path: Path) -> None:
     import matplotlib.pyplot as plt
 
@@ -337,7 +328,7 @@ def plot(results: Results, path: Path) -> None:
 def main() -> None:
     results = all_results()
     for page in PAGES:
-        text = with_tables(page.read_text(), results)
+        text = with_tables(page.read_text(), tables(results))
         with replacing(page) as file:
             file.write(text.encode())
     plot(results, DOCS / "accuracy.png")

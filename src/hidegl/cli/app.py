@@ -161,13 +161,8 @@ def suggest(
         raise UseError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = work.fitted(task, screen, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
-    described = outputs.named_rows(task, [suggestion.row for suggestion in suggestions])
     outputs.write_to_fill_in(out, task, suggestions)
-    listed = [
-        {"rank": rank + 1, **{key: described[key][rank] for key in described}, "why": suggestion.reason}
-        for rank, suggestion in enumerate(suggestions)
-    ]
-    names = {"rank": "", **{key: key for key in described}, "why": "why"}
+    names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
     screen.note("output", f"{out}: fill in its column 'label'")
@@ -226,7 +221,7 @@ def audit(
         "judged", f"{len(judged) - unjudged:,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful"
     )
     if unjudged:
-        screen.note("not judged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
+        screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
         outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")

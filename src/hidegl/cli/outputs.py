@@ -120,6 +120,17 @@ def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -
         write_table(out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())})
 
 
+def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The titles and lines of a table of rows to label, the most helpful first."""
+    described = named_rows(task, [suggestion.row for suggestion in suggestions])
+    lines = [
+        {"rank": i + 1, **{key: described[key][i] for key in described}, "stands_for": one.stands_for, "why": one.why}
+        for i, one in enumerate(suggestions)
+    ]
+    names = {"rank": "", **{key: key for key in described}, "stands_for": "stands for"}
+    return names | ({"why": "why"} if task.labels.n_labels else {}), lines
+
+
 def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float) -> None:
     from hidegl.showing.report import write_report
 

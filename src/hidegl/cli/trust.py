@@ -66,9 +66,7 @@ def show_gain(screen: Screen, task: Task, model: Model) -> dict[str, Any]:
         return {}
     gain = 100 * model.expected_gain(MORE_LABELS)
     points = f"about {gain:.1f} points" if gain >= 0.05 else "next to nothing"
-    screen.note(
-        "more", f"{MORE_LABELS} more labels would gain {points}: hidegl suggest {task.path.name} -n {MORE_LABELS}"
-    )
+    screen.note("more", f"{MORE_LABELS} more labels would gain {points}: `hidegl suggest` says which")
     return {"expected_gain": {"labels": MORE_LABELS, "points": round(gain, 2)}}
 
 

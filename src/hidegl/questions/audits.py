@@ -1,19 +1,20 @@
-"""Given labels that look wrong: each label is predicted from the other labels (leave-one-out).
+"""Given labels that look wrong: each label is predicted from other labels.
 
-A label is right with a probability of 1 − π, and then has class y as often as the prediction p says, p_y. It is wrong
-with a probability of π, and then any class but the true one was given: Σ_t≠y p_t / (c − 1). So it is wrong, knowing y,
-with the probability
+A label is right with a probability of 1 − π − π', and then has class y as often as the prediction says, p_y. Otherwise
+it is wrong, in one of two ways. Where the true class is t, any other class was given, or one that is similar:
 
-    π (1 − p_y)/(c − 1) / (π (1 − p_y)/(c − 1) + (1 − π) p_y)
+    π Σ_t≠y p_t / (c − 1)     or     π' Σ_t≠y p_t q_y / (1 − q_t)
 
-How often labels are wrong, π, and how sure predictions may be, their temperature, are those under which the given
-labels are most likely. Where classes overlap, predictions are unsure, and labels that differ from them are no mistakes;
-where they are sure, a few labels that contradict them are.
+q is the prediction as it was made, and p the same at another temperature. How often labels are wrong in either way, and
+how sure predictions may be, are the values under which the given labels are most likely. Where classes overlap,
+predictions are unsure, and labels that differ from them are no mistakes; where they are sure, a few labels that
+contradict them are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.questions.cover import Kernel
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.temperature import PRIOR_LABELS, sharpened
+from hidegl.spreading.temperature import PRIOR_LABELS, SMALLEST, sharpened
 
 DOUBTFUL = 0.5
 """A label is doubtful if it is more probably wrong than right."""
@@ -31,8 +32,15 @@ DOUBTFUL = 0.5
 FAR = 0.05
 """A label is far from the others if they tell less of its row than all labels tell of all rows but this share."""
 
-SHARES_WRONG = np.geomspace(0.001, 0.4, 25)
-TEMPERATURES = np.geomspace(0.2, 5, 33)
+MOST_WRONG = 0.45
+SHARES = np.array(
+    [
+        (to_any, to_similar)
+        for to_any, to_similar in product([0.0005, *np.geomspace(0.004, 0.4, 15)], repeat=2)
+        if to_any + to_similar <= MOST_WRONG
+    ]
+)
+TEMPERATURES = np.geomspace(0.25, 4, 25)
 """The values that are tried."""
 
 SPREAD = 0.5
@@ -62,7 +70,9 @@ class JudgedLabel(NamedTuple):
 class Mistakes:
     """How often labels are wrong, and how sure predictions may be."""
 
-    share_wrong: float
+    shares: tuple[float, float]
+    """Of labels changed to any class, and to a similar one."""
+
     temperature: float
     doubt: float
     """The weight of uniform predictions: n labels cannot prove an error rate far below 1/n."""
@@ -71,30 +81,37 @@ class Mistakes:
     def among(cls, P_loo: Matrix, given: NDArray[np.intp]) -> Self:
         """The most likely ones, with priors: some right labels more, and a usual temperature."""
         doubt = 1 / (len(given) + PRIOR_LABELS)
-        found, most = cls(SHARES_WRONG[0], 1.0, doubt), -np.inf
+        wrong = SHARES.sum(axis=1)
+        found, most = cls((SHARES[0, 0], SHARES[0, 1]), 1.0, doubt), -np.inf
         for temperature in TEMPERATURES:
-            right, wrong = likelihoods(sharpened(P_loo, temperature), given)
-            likely = np.log(np.outer(1 - SHARES_WRONG, right) + np.outer(SHARES_WRONG, wrong)).sum(axis=1)
-            likely += PRIOR_LABELS * np.log1p(-SHARES_WRONG) - (np.log(temperature) / SPREAD) ** 2 / 2
-            best = int(likely.argmax())
-            if likely[best] > most:
-                found, most = cls(float(SHARES_WRONG[best]), float(temperature), doubt), likely[best]
+            right, to_any, to_similar = likelihoods(P_loo, temperature, given)
+            likely = np.outer(1 - wrong, right) + SHARES @ np.stack([to_any, to_similar])
+            score = np.log(likely).sum(axis=1) + PRIOR_LABELS * np.log1p(-wrong)
+            score -= (np.log(temperature) / SPREAD) ** 2 / 2
+            best = int(score.argmax())
+            if score[best] > most:
+                found, most = cls((SHARES[best, 0], SHARES[best, 1]), float(temperature), doubt), score[best]
         return found
 
-    def predictions(self, P_loo: Matrix) -> Matrix:
-        P = sharpened(P_loo, self.temperature)
-        return (1 - self.doubt) * P + self.doubt / P.shape[1]
+    def suspicion(self, P_loo: Matrix, given: NDArray[np.intp]) -> Vector:
+        """The probability that each label is wrong."""
+        doubted = (
+            (1 - self.doubt) * likelihood + self.doubt / P_loo.shape[1]
+            for likelihood in likelihoods(P_loo, self.temperature, given)
+        )
+        right, to_any, to_similar = doubted
+        wrong = self.shares[0] * to_any + self.shares[1] * to_similar
+        return wrong / (wrong + (1 - sum(self.shares)) * right)
 
-    def suspicion(self, P: Matrix, given: NDArray[np.intp]) -> Vector:
-        """The probability that each label is wrong, by its prediction."""
-        right, wrong = likelihoods(P, given)
-        return self.share_wrong * wrong / (self.share_wrong * wrong + (1 - self.share_wrong) * right)
 
-
-def likelihoods(P: Matrix, given: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """The probability of each given label if it is right, and if it is wrong."""
-    own = P[np.arange(len(given)), given]
-    return own, (1 - own) / max(P.shape[1] - 1, 1)
+def likelihoods(P: Matrix, temperature: float, given: NDArray[np.intp]) -> tuple[Vector, Vector, Vector]:
+    """The probability of each given label if it is right, if any other class was given, and if a similar one was."""
+    rows, c = np.arange(len(given)), P.shape[1]
+    Q = sharpened(P, temperature)
+    right = Q[rows, given]
+    others = Q / np.maximum(1 - P, SMALLEST)
+    others[rows, given] = 0
+    return right, (1 - right) / max(c - 1, 1), P[rows, given] * others.sum(axis=1)
 
 
 def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
@@ -113,13 +130,12 @@ def judged_labels(
     """
     rows, codes, several = labels.rows, labels.given, labels.can_be_judged
     mistakes = Mistakes.among(P_loo[several], codes[several])
-    P = mistakes.predictions(P_loo)
     alone = ~several if strays is None else ~(several | strays)
     judged = ~alone & ~(far & several)
-    suspicion = np.where(alone, 0.0, mistakes.suspicion(P, codes))
+    suspicion = np.where(alone, 0.0, mistakes.suspicion(P_loo, codes))
     if strays is not None:  # no class has such labels, so they are wrong as far as the others are sure
-        suspicion = np.where(strays, 1 - likelihoods(P, codes)[0], suspicion)
-    proposed = np.where(alone, codes, P.argmax(axis=1))
+        suspicion = np.where(strays, 1 - P_loo[np.arange(len(codes)), codes], suspicion)
+    proposed = np.where(alone, codes, P_loo.argmax(axis=1))
     order = np.lexsort([rows, -suspicion])
     return [
         JudgedLabel(

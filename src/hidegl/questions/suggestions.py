@@ -38,16 +38,27 @@ class Suggestion:
     """Whether any label is near."""
 
     @property
-    def reason(self) -> str:
-        rows = f"stands for about {self.stands_for:,} rows" if self.stands_for > 1 else "stands for itself"
+    def is_between(self) -> bool:
+        """Whether two classes are about equally probable."""
+        return len(self.likely) > 1 and self.likely[0][1] <= CLOSE * self.likely[1][1]
+
+    @property
+    def why(self) -> str:
+        """What is unsure about the row; nothing before there are labels."""
         if not self.likely:
-            return rows
+            return ""
         if not self.familiar:
-            return f"far from every label; {rows}"
-        (first, p), *others = self.likely
-        if others and p <= CLOSE * others[0][1]:
-            return f"between {first} and {others[0][0]}; {rows}"
-        return f"{first}? ({p:.0%}); {rows}"
+            return "far from every label"
+        if self.is_between:
+            return f"between {self.likely[0][0]} and {self.likely[1][0]}"
+        first, p = self.likely[0]
+        return f"{first}? ({100 * p:.0f} %)"
+
+    @property
+    def reason(self) -> str:
+        """In words: what is unsure, and how many rows it stands for."""
+        rows = f"stands for about {self.stands_for:,} rows" if self.stands_for > 1 else "stands for itself"
+        return f"{self.why}; {rows}" if self.why else rows
 
 
 def unsure(P: Matrix) -> Vector:
