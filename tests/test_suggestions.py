@@ -13,7 +13,7 @@ from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.questions.audits import Mistakes
 from hidegl.questions.cover import Cover, Kernel
-from hidegl.questions.suggestions import Suggestion, chosen_rows, unsure
+from hidegl.questions.suggestions import Suggestion, chosen_rows, openness, unsure
 from hidegl.spreading.lgc import LGCRule
 from problems import problems
 from test_inference import implicit
@@ -102,9 +102,9 @@ def test_a_choice_by_bounds_is_the_choice_by_all_gains(g, seed):
     cover, allowed, seen = Cover(Kernel(np.arange(g), K), weights, covered.copy()), np.ones(g, dtype=bool), covered
     for _ in range(g):
         gains = np.where(allowed, weights @ np.maximum(K - seen[:, None], 0), -1)
-        group, gain = cover.choose(allowed)
+        group = cover.choose(allowed)
         assert allowed[group]
-        assert gain == pytest.approx(gains.max(), abs=1e-12)
+        assert gains[group] == pytest.approx(gains.max(), abs=1e-12)
         seen = np.maximum(seen, K[group])
         allowed[group] = False
 
@@ -179,6 +179,11 @@ def test_twenty_suggested_labels_are_as_good_as_fifty_random_ones(real_data):
 
     random = [accuracy(np.random.default_rng(seed).choice(len(y), 50, replace=False)) for seed in range(5)]
     assert accuracy(model.relabel(None).suggest(20)) > np.mean(random)
+
+
+def test_openness_is_largest_where_two_classes_are_equal():
+    np.testing.assert_allclose(openness(np.array([[0.5, 0.5, 0], [1, 0, 0], [0.75, 0.25, 0]])), [1, 0.5, 0.75])
+    np.testing.assert_allclose(openness(np.ones((2, 1))), 0.5)
 
 
 def test_a_row_is_unsure_as_far_as_its_best_class_is_not_certain():

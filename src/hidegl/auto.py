@@ -18,14 +18,14 @@ from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.calibrated import CalibratedModel
 from hidegl.ensemble.evidence import leave_one_out
-from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, seed_from
+from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows, class_sums, summed_beside, summed_mixed
 from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.shares import ExpectedShares
 from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
-from hidegl.questions.suggestions import unsure_mass
+from hidegl.questions.suggestions import undecided_mass
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, Sums
 from hidegl.rows.local import LocalRows
@@ -118,10 +118,10 @@ class AutoHiDeGL(CalibratedModel):
         labels = Labels.read(y, rows.n_rows)
         ExpectedShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
-        with Progress(verbose=self.verbose, callback=self.callback, tol=0) as progress, BLAS_THREADS.one_each():
+        with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, checkpoint, progress)
             self._sample: RowSample | None = None
-            progress.passing("labelling", rows.n_rows)
+            progress.passing("labelling")
             self._label(labels, spreaders)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
         checkpoint.remove()
@@ -256,8 +256,9 @@ class AutoHiDeGL(CalibratedModel):
             P_loo = leave_one_out(self._spreaders, labels, shares.in_members)[1].P
         return P_loo
 
-    def _unsure_mass(self, structure: Structure) -> Vector:
-        return self._summed(unsure_mass, structure)[0]
+    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
+        open_mass, unsure_mass = self._summed(undecided_mass, structure)
+        return open_mass, unsure_mass
 
     def _at_points(self, structure: Structure) -> Matrix:
         (sums,) = self._summed(class_sums, structure)

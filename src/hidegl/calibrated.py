@@ -17,6 +17,7 @@ from hidegl.questions.acceptance import (
     confidences,
     summed_confidences,
 )
+from hidegl.questions.cover import Kernel
 from hidegl.rows.arrays import on_host
 
 FURTHER = 2.0
@@ -64,7 +65,8 @@ class CalibratedModel(Model):
         3.0 points. No more can be gained than labels are expected to be wrong.
         """
         self._require_labels("gain")
-        covered = float(self._chosen(n).gains.sum()) / self.n_rows_
+        unsure = Kernel.of(self._smallest).summed(self._undecided()[1])
+        covered = float(self._chosen(n).told @ unsure) / self.n_rows_
         return min(FURTHER * covered, 1 - self.expected_accuracy_.mean)
 
     def _confidences(self, X: Any = None) -> Confidences:

@@ -21,7 +21,7 @@ from hidegl.ensemble.members import seed_from
 from hidegl.files.reading import rows_from
 from hidegl.model import Model
 from hidegl.parameters import check_parameters, learning_plan
-from hidegl.questions.suggestions import unsure_mass_of_scores
+from hidegl.questions.suggestions import undecided_mass_of_scores
 from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
@@ -196,7 +196,7 @@ class HiDeGL(Model):
         with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
             with BLAS_THREADS.one_each():
                 structure = self._learn(rows, checkpoint, progress)
-            progress.passing("labelling", rows.n_rows)
+            progress.passing("labelling")
             self._label(labels, Spreader(structure, self._spreading))
             progress.done(f"hidegl: {rows.n_rows:,} rows, {structure.n_points:,} points")
         checkpoint.remove()
@@ -335,8 +335,8 @@ class HiDeGL(Model):
         labels = self.given_labels_
         return self._spreader.label_and_leave_one_out(labels, class_shares(self.class_prior, labels))[1]
 
-    def _unsure_mass(self, structure: Structure) -> Vector:
-        return on_host(structure.Z.sum(unsure_mass_of_scores, *self._single.scoring))[0]
+    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
+        return on_host(structure.Z.sum(undecided_mass_of_scores, *self._single.scoring))
 
     def _at_points(self, structure: Structure) -> Matrix:
         return self._single.at_points

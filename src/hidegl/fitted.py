@@ -50,8 +50,8 @@ class FittedModel(ABC):
         """The probabilities of each labelled row from the other labels (l, c)."""
 
     @abstractmethod
-    def _unsure_mass(self, structure: Structure) -> Vector:
-        """Zᵀu (k,), where u says how unsure each row's label is."""
+    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
+        """How open the rows of each point are, and how unsure, summed (k,)."""
 
     @abstractmethod
     def _at_points(self, structure: Structure) -> Matrix:

@@ -121,12 +121,13 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         known = np.union1d(labels.rows, check_rows("answered", answered, labels.n_rows))
         free = labels.n_rows - len(known)
         check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
-        spreader = self._smallest
-        weights = self._computed.get("unsure mass")
-        if weights is None:
-            weights = self._unsure_mass(spreader.structure) if labels.any else spreader.structure.mass
-            self._computed["unsure mass"] = weights
-        return chosen_rows(spreader, weights, known, n)
+        weights = self._undecided()[0] if labels.any else self._smallest.structure.mass
+        return chosen_rows(self._smallest, weights, known, n)
+
+    def _undecided(self) -> tuple[Vector, Vector]:
+        if "undecided" not in self._computed:
+            self._computed["undecided"] = self._undecided_mass(self._smallest.structure)
+        return self._computed["undecided"]
 
     def audit(self) -> list[JudgedLabel]:
         """The probability that each given label is wrong, the most suspicious first.

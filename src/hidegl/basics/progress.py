@@ -87,8 +87,8 @@ class Progress:
             self._draw(f"{what}, {time.perf_counter() - self._begun:.1f} s")
             sys.stderr.write("\n")
 
-    def passing(self, what: str, n_rows: int) -> None:
-        """A pass over this many rows begins."""
+    def passing(self, what: str, n_rows: int = 0) -> None:
+        """A pass over this many rows begins; 0: work of unknown length."""
         self._what, self._total, self._done, self._pass_begun = self._which + what, n_rows, 0, time.perf_counter()
 
     @property
@@ -101,10 +101,13 @@ class Progress:
         now = time.perf_counter()
         if self._terminal and now - self._drawn > REDRAW_SECONDS:
             self._drawn = now
-            speed = self._done / (now - self._pass_begun)
-            left = max(self._total - self._done, 0) / speed
-            share = min(self._done / max(self._total, 1), 1)
-            self._draw(f"{bar(share)}  {self._what}  {in_short(speed)} rows/s  {left:.0f} s left")
+            taken = now - self._pass_begun
+            if self._done >= self._total:  # it is done, or its length was not known: a full bar would say nothing
+                self._draw(f"{self._what}  {taken:.0f} s")
+                return
+            speed = self._done / taken
+            left = (self._total - self._done) / speed
+            self._draw(f"{bar(self._done / self._total)}  {self._what}  {in_short(speed)} rows/s  {left:.0f} s left")
 
     def iteration(self, stage: int, n_stages: int, n_iter: int, n_rows: int, objective: float, change: float) -> None:
         now = time.perf_counter()
@@ -133,7 +136,7 @@ class Progress:
         ):
             return ""
         iterations = max(math.log(now.change / self._tol) / math.log(before.change / now.change), 0)
-        return f"  about {iterations * seconds:.0f} s left"
+        return f"  about {iterations * seconds:.0f} s left of this stage"
 
     def _draw(self, line: str) -> None:
         """One line of the terminal: what is too long for it would be left behind."""

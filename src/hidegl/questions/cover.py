@@ -4,11 +4,12 @@ The LGC rule is the mean of a Gaussian field over the points, whose covariance i
 factor. What a label at point j tells of point i is their correlation K_ij = S_ij / √(S_ii S_jj). A point is covered by
 the label that tells most of it, so a label at j gains, over all rows together,
 
-    Σ_i w_i max(K_ij − covered_i, 0),     w = Zᵀ u
+    Σ_i w_i max(K_ij − covered_i, 0),     w = Zᵀ o
 
-where u is the uncertainty of each row: 1 before there is any label, then one minus the probability of its best class.
-This is MaxHerding (Bae, Noh and Sutherland, 2024) and, with labels, UHerding (Bae, Oliveira and Sutherland, 2025), with
-the kernel of the graph in place of a Gaussian and points in place of rows.
+where o says how open a row is: 1 before there is any label, then from ½ to 1, by how close its two best classes are.
+This is MaxHerding (Bae, Noh and Sutherland, 2024) and, with labels, close to UHerding (Bae, Oliveira and Sutherland,
+2025), with the kernel of the graph in place of a Gaussian and points in place of rows. Rows weighted by their
+uncertainty alone, as in UHerding, were worse here: few labels do not say well where they are wrong.
 
 Many points are joined to groups, and S⁻¹ is summed over them: the field that is the same within each group.
 """
@@ -95,11 +96,11 @@ class Cover:
     """
 
     def __init__(self, kernel: Kernel, weights: Vector, covered: Vector) -> None:
-        self._K, self._weights, self._covered = kernel.K, weights, covered
+        self._K, self._weights, self._covered = kernel.K, weights, covered.copy()
         self._bounds = np.array([self._gain(j) for j in range(kernel.n_groups)])
 
-    def choose(self, allowed: NDArray[np.bool_]) -> tuple[int, float]:
-        """The allowed group with the largest gain, and the gain. Where nothing is to be gained, the heaviest one."""
+    def choose(self, allowed: NDArray[np.bool_]) -> int:
+        """The allowed group with the largest gain. Where nothing is to be gained, the heaviest one."""
         bounds = np.where(allowed, self._bounds, -1)
         while True:
             best = int(bounds.argmax())
@@ -109,7 +110,7 @@ class Cover:
             elif gain < bounds.max():
                 continue
             np.maximum(self._covered, self._K[best], out=self._covered)
-            return best, max(float(gain), 0.0)
+            return best
 
     def _gain(self, j: int) -> float:
         return float(self._weights @ np.maximum(self._K[j] - self._covered, 0))

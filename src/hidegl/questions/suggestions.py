@@ -61,56 +61,62 @@ class Suggestion:
         return f"{self.why}; {rows}" if self.why else rows
 
 
+def openness(P: Matrix) -> Vector:
+    """How much a label for each row would tell, from ½ (its two best classes are far apart) to 1 (they are equal)."""
+    ordered = namespace(P).sort(P, axis=1)
+    return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
+
+
 def unsure(P: Matrix) -> Vector:
-    """The uncertainty of each row: one minus the probability of its best class."""
+    """The probability that the best class of each row is wrong."""
     return 1 - namespace(P).max(P, axis=1)
 
 
-def unsure_mass(Z: Assignments, P: Matrix) -> tuple[Vector]:
-    """Zᵀu of a block, with the class probabilities P of its rows."""
-    return (Z.mass(unsure(P)),)
+def undecided_mass(Z: Assignments, P: Matrix) -> tuple[Vector, Vector]:
+    """Of a block with the class probabilities P: how open the rows of each point are, and how unsure, summed."""
+    return Z.mass(openness(P)), Z.mass(unsure(P))
 
 
-def unsure_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector]:
+def undecided_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector, Vector]:
     """The same where the probabilities follow from the scores of one structure."""
-    return unsure_mass(Z, label_distributions(Z, A, delta, scales))
+    return undecided_mass(Z, label_distributions(Z, A, delta, scales))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Rows to label, the most helpful first; how much each gains, and about how many rows it stands for."""
+    """Rows to label, the most helpful first, and about how many rows each stands for."""
 
     rows: NDArray[np.intp]
-    gains: Vector
     stand_for: NDArray[np.intp]
+    told: Vector
+    """How much more is told of each group with these labels than without, from 0 to 1."""
 
 
 def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
-    """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀu.
+    """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀo.
 
     One pass over Z finds the row that represents each point. More passes are needed only if n is larger than the number
     of groups that have such a row.
     """
     structure, kernel = spreader.structure, Kernel.of(spreader)
     points = list(structure.points_of(known)) if len(known) else []
-    cover = Cover(kernel, kernel.summed(weights), kernel.nearest_label(np.array(points, dtype=np.intp))[1])
+    before = kernel.nearest_label(np.array(points, dtype=np.intp))[1]
+    cover = Cover(kernel, kernel.summed(weights), before)
     taken = np.zeros(structure.Z.n_rows, dtype=bool)
     taken[known] = True
     rows: list[int] = []
-    gains: list[float] = []
     while len(rows) < n:
         typical, heaviest = typical_rows(structure.Z, structure.mass, kernel, taken)
         allowed = typical >= 0
         for _ in range(min(n - len(rows), int(allowed.sum()))):
-            group, gain = cover.choose(allowed)
+            group = cover.choose(allowed)
             allowed[group] = False
             rows.append(int(typical[group]))
-            gains.append(gain)
             points.append(int(heaviest[group]))
             taken[rows[-1]] = True
-    nearest, _ = kernel.nearest_label(np.array(points, dtype=np.intp))
+    nearest, after = kernel.nearest_label(np.array(points, dtype=np.intp))
     stand_for = np.bincount(nearest, kernel.summed(structure.mass), minlength=len(points))[len(known) :]
-    return Chosen(np.array(rows, dtype=np.intp), np.array(gains), np.round(stand_for).astype(np.intp))
+    return Chosen(np.array(rows, dtype=np.intp), np.round(stand_for).astype(np.intp), after - before)
 
 
 def typical_rows(
