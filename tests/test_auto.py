@@ -89,7 +89,7 @@ def test_warnings_about_labels(moons):
     given_rows = np.flatnonzero(y >= 0)
     y[given_rows] = np.random.default_rng(0).permutation(3).take((y[given_rows] + np.arange(60)) % 3)
     with pytest.warns(
-        UserWarning, match=r"no more of one another than chance: .* of 60 would .* in the order of the rows of X\?"
+        UserWarning, match=r"no more of one another than chance: .* of 60 would .* in the order of the rows\?"
     ):
         quick().fit(X, y)
 
