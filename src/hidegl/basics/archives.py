@@ -19,8 +19,8 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 FORMAT = 2
 """Raised when older versions of hidegl could not read the file."""
 
-HEADER, PARAMETER = "hidegl.json", "parameter."
-"""The name of the JSON text, and how the names of parameters that are arrays start."""
+HEADER, PARAMETER, EMBEDDER = "hidegl.json", "parameter.", "embedder."
+"""The name of the JSON text, and how the names of arrays start that are parameters, or of an embedder."""
 
 READING_ERRORS = (
     OSError,

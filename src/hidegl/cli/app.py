@@ -6,7 +6,7 @@ These are imported when a command runs: numerical libraries take a second, and h
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,23 +16,26 @@ from hidegl.cli.options import (
     ColumnNames,
     Data,
     Effort,
+    Embedder,
     Force,
     Id,
     Json,
     Labels,
     MergeNames,
+    NoCache,
     Output,
     Quiet,
-    SavedModel,
     Seed,
+    Text,
     Without,
 )
+from hidegl.cli.saved import inspect, predict
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
+from hidegl.files.mistakes import UseError, check_new_file, writing
 from hidegl.paper.commands import paper
 
 if TYPE_CHECKING:
-    from hidegl.cli.work import Model
+    pass
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -79,6 +82,9 @@ def label(
     effort: Effort = "default",
     columns: ColumnNames = None,
     without: Without = None,
+    text: Text = None,
+    embedder: Embedder = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
@@ -103,7 +109,16 @@ def label(
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
     task = work.Task.read(
-        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+        data,
+        screen,
+        labels=labels,
+        id_column=id,
+        columns=columns,
+        without=without,
+        merge_names=merge_names,
+        text=text,
+        embedder=embedder,
+        cache=not no_cache,
     )
     task.require_labels("learn")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
@@ -112,7 +127,7 @@ def label(
     wrote = {"output": out, **({} if review is None else {"review": review})}
     if model is not None:
         with writing(model):
-            learned.save(model)
+            learned.save(model, embedder=task.embedder)
         wrote["model"] = model
     if report is not None:
         outputs.write_report_of(report, learned, task, tally, seconds)
@@ -136,6 +151,9 @@ def suggest(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    text: Text = None,
+    embedder: Embedder = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
@@ -152,7 +170,16 @@ def suggest(
     screen = Screen(as_json=json, quiet=quiet)
     out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
     task = work.Task.read(
-        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+        data,
+        screen,
+        labels=labels,
+        id_column=id,
+        columns=columns,
+        without=without,
+        merge_names=merge_names,
+        text=text,
+        embedder=embedder,
+        cache=not no_cache,
     )
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
@@ -179,6 +206,9 @@ def audit(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    text: Text = None,
+    embedder: Embedder = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
@@ -195,7 +225,16 @@ def audit(
     if output is not None:
         output = outputs.output_path(data, output, "audit", force=force)
     task = work.Task.read(
-        data, screen, labels=labels, id_column=id, columns=columns, without=without, merge_names=merge_names
+        data,
+        screen,
+        labels=labels,
+        id_column=id,
+        columns=columns,
+        without=without,
+        merge_names=merge_names,
+        text=text,
+        embedder=embedder,
+        cache=not no_cache,
     )
     task.require_labels("judge")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
@@ -228,79 +267,8 @@ def audit(
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 
 
-@app.command()
-def predict(
-    model: SavedModel,
-    data: Data,
-    output: Output = None,
-    accept: Accept = None,
-    columns: ColumnNames = None,
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Label new rows with a saved model.
-
-    [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
-    """
-    from hidegl.cli import classes, labels, outputs, trust, work
-    from hidegl.cli import columns as chosen_columns
-    from hidegl.files.opening import open_table
-
-    screen = Screen(as_json=json, quiet=quiet)
-    trust.check_accept(accept)
-    out = outputs.output_path(data, output, "predicted", force=force)
-    review = trust.review_path(data, output, accept, force=force)
-    learned = read_model(model)
-    if not learned.given_labels_.any:
-        raise UseError(f"{model} was made without labels, so there is nothing to predict")
-    table = open_table(data)
-    names = getattr(learned, "feature_names_in_", None)
-    wanted = columns.split(",") if columns else None if names is None else [str(name) for name in names]
-    missing = [name for name in wanted or () if name not in table.names]
-    if missing:
-        raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
-    chosen = chosen_columns.choose_columns(table, wanted=wanted, without=[], id_column=None, label_column=None)
-    task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
-    screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
-    with work.warnings_as_notes(screen):
-        acceptance = trust.acceptance_of(learned, accept, task.X)
-        predicted = learned.stream_labels(task.X)
-        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
-    classes.show_classes(screen, tally)
-    facts = trust.show_acceptance(screen, acceptance)
-    wrote = {"output": out, **({} if review is None else {"review": review})}
-    screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
-    if review is not None:
-        screen.note("review", str(review))
-    screen.result({"rows": table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
-
-
-@app.command()
-def inspect(
-    model: SavedModel,
-    json: Json = False,
-) -> None:
-    """Show the rows, columns, classes and settings of a saved model.
-
-    [dim]hidegl inspect digits.hidegl[/]
-    """
-    from hidegl.showing.report import described_settings
-
-    screen = Screen(as_json=json)
-    learned = read_model(model)
-    names = getattr(learned, "feature_names_in_", None)
-    facts: dict[str, Any] = {
-        "kind": type(learned).__name__,
-        "size": f"{model.stat().st_size / 1e6:.1f} MB",
-        "rows": learned.n_rows_,
-        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
-        "labels": len(learned.given_labels_.rows),
-        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
-        **described_settings(learned),
-    }
-    screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
-    screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+app.command()(predict)
+app.command()(inspect)
 
 
 @app.command()
@@ -329,17 +297,3 @@ def check_effort(effort: str) -> None:
 
     if effort not in EFFORTS:
         raise UseError(f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}")
-
-
-def read_model(path: Path) -> Model:
-    from hidegl.loading import load
-
-    if not path.exists():
-        raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
-    if path.is_dir():
-        raise UseError(f"{path} is a folder, not a model")
-    try:
-        return load(path)
-    except ValueError as error:
-        said, damaged, _ = str(error).partition(", or it is damaged")
-        raise WorkError(said + damaged) from error

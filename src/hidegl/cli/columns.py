@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
+from hidegl.cli.texts import telling_text
 from hidegl.files.columns import (
     NamedNumbers,
     finite_matrix,
@@ -44,7 +45,7 @@ class Columns:
     """Columns of numbers, or one column of vectors; none for a matrix."""
 
     kind: str
-    """"numbers", "vectors" or "matrix"."""
+    """"numbers", "vectors", "texts" or "matrix"."""
 
     left_out: dict[str, str] = field(default_factory=dict)
 
@@ -53,6 +54,8 @@ class Columns:
             return "the matrix"
         if self.kind == "vectors":
             return f"the vectors in {self.features[0]!r}"
+        if self.kind == "texts":
+            return f"the text in {' and '.join(map(repr, self.features))}"
         if len(self.features) == 1:
             return f"the column {self.features[0]!r}"
         shown = self.features if len(self.features) <= 4 else [*self.features[:2], "…", self.features[-1]]
@@ -75,10 +78,19 @@ def check_known(table: Table, names: Iterable[str], option: str) -> None:
 
 
 def choose_columns(
-    table: Table, *, wanted: list[str] | None, without: list[str], id_column: str | None, label_column: str | None
+    table: Table,
+    *,
+    wanted: list[str] | None,
+    without: list[str],
+    id_column: str | None,
+    label_column: str | None,
+    text: list[str] | None = None,
 ) -> Columns:
-    """The columns to learn from: the wanted ones, the matrix, the longest vectors, or else all columns of numbers."""
+    """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
+    else all columns of numbers.
+    """
     check_known(table, [*(wanted or []), *without], "--columns" if wanted else "--without")
+    check_known(table, text or [], "--text")
     left_out = dict.fromkeys(without, "excluded by --without")
     if id_column:
         left_out[id_column] = "the id"
@@ -89,6 +101,8 @@ def choose_columns(
             raise UseError("--columns is for files with named columns; a matrix is used as a whole")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
+    if text:
+        return of_text(table, text, left_out, wanted)
     of_vectors, numbers = [], []
     for name in wanted or [name for name in table.names if name not in left_out]:
         kind = table.schema.field(name).type
@@ -107,11 +121,29 @@ def choose_columns(
         left_out |= {name: f"the vectors in {best!r} are used" for name in of_vectors if name != best}
         left_out |= dict.fromkeys(numbers, f"the vectors in {best!r} are used")
         return Columns([best], "vectors", left_out)
+    about = None if wanted else telling_text(table, [n for n, why in left_out.items() if why == "text"])
+    if about is not None:
+        del left_out[about]
+        left_out |= dict.fromkeys(numbers, f"the text in {about!r} is used; --columns takes numbers instead")
+        return Columns([about], "texts", left_out)
     if not numbers:
         raise UseError(
-            f"there is no column of numbers to learn from, only {explain(left_out)}: turn text into embeddings first"
+            f"there is no column of numbers to learn from, only {explain(left_out)}: name a column of text with --text"
         )
     return Columns(numbers, "numbers", left_out)
+
+
+def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:
+    """The columns of text that were asked for."""
+    if wanted:
+        raise UseError("--text and --columns exclude each other: rows are told apart by texts or by numbers")
+    for name in text:
+        if name in left_out:
+            raise UseError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
+        if not is_text(kind := table.schema.field(name).type):
+            raise UseError(f"--text: {name!r} holds {spoken(kind)}, not text; --columns {name} learns from numbers")
+    others = [name for name in table.names if name not in (*left_out, *text)]
+    return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
 
 def why_not(name: str, kind: pa.DataType, table: Table) -> str:
@@ -158,5 +190,5 @@ def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
 
 
 def table_bytes(table: Table, columns: Columns) -> int:
-    per_row = len(columns.features) if columns.kind == "numbers" else width(table, columns.features[0])
+    per_row = len(columns.features) if columns.kind != "vectors" else width(table, columns.features[0])
     return 8 * per_row * table.n_rows

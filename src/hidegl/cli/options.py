@@ -27,6 +27,25 @@ ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")
 ]
 Without = Annotated[str | None, typer.Option(help="Columns not to learn from.", metavar="A,B,…")]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of text to learn from; several are joined. Default: the text that the rows are about, unless "
+        "there are vectors.",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        help="How texts become vectors: minilm, words, a sentence-transformers model, or package.module:function. "
+        "Default: minilm if it is installed, and words otherwise.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep the vectors of texts in .hidegl_cache.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="The file to write: .csv, .tsv or .parquet.", metavar="FILE")
 ]

@@ -16,6 +16,8 @@ from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, numbers_of
 from hidegl.cli.labels import LabelColumn, find_labels
 from hidegl.cli.screen import Screen
+from hidegl.cli.texts import Vectors, texts_of
+from hidegl.embedding import TextEmbedder
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.opening import open_table
@@ -33,6 +35,9 @@ class Task:
     columns: Columns
     labels: LabelColumn
     id_column: str | None
+    embedder: TextEmbedder | None = None
+    """What made vectors of the texts."""
+
     _X: Any = field(default=None, repr=False)
 
     @classmethod
@@ -46,6 +51,9 @@ class Task:
         columns: str | None,
         without: str | None,
         merge_names: bool = False,
+        text: str | None = None,
+        embedder: str | None = None,
+        cache: bool = True,
     ) -> Task:
         table = open_table(path)
         if id_column is not None and id_column not in table.names:
@@ -58,9 +66,17 @@ class Task:
             without=split(without) or [],
             id_column=id_column,
             label_column=given.column,
+            text=split(text),
         )
         task = cls(path, table, chosen, given, id_column)
         task.tell(screen)
+        if chosen.kind == "texts":
+            found = Vectors(path, screen, cached=cache)
+            vectors, task.embedder = found.learned(texts_of(table, chosen.features), embedder or "auto")
+            task.embedder.columns = chosen.features
+            task.use(vectors)
+        elif embedder is not None:
+            raise UseError(f"--embedder is for texts, but {path} is learned from {chosen}: name the text with --text")
         return task
 
     def tell(self, screen: Screen) -> None:
@@ -77,6 +93,10 @@ class Task:
         if self._X is None:
             self._X = numbers_of(self.path, self.table, self.columns)
         return self._X
+
+    def use(self, X: Any) -> None:
+        """Learn from these rows, which were made of the columns."""
+        self._X = X
 
     def require_labels(self, what: str) -> None:
         """Raise an error unless there are labels of at least two classes."""
@@ -116,7 +136,7 @@ class Task:
         texts = {
             name: text_length(self.table, name)
             for name in self.table.names
-            if is_text(self.table.schema.field(name).type) and name not in (self.labels.column, *self.columns.features)
+            if is_text(self.table.schema.field(name).type) and name != self.labels.column
         }
         longest = max(texts, key=lambda name: texts[name], default=None)
         own_id = self.id_column or next((n for n, why in self.columns.left_out.items() if why == "an id"), None)
@@ -135,13 +155,9 @@ def text_length(table: Table, name: str) -> float:
 # Learning
 
 
-def fitted(task: Task, screen: Screen, *, effort: str | None, seed: int) -> tuple[Model, float]:
-    """A fitted model of the task, and the seconds it took. Without effort: one HiDeGL model."""
-    model: Model
-    if effort is None:
-        model = HiDeGL(random_state=seed, verbose=screen.verbose)
-    else:
-        model = AutoHiDeGL(effort, random_state=seed, verbose=screen.verbose)
+def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
+    """A fitted model of the task, and the seconds it took."""
+    model = AutoHiDeGL(effort, random_state=seed, verbose=screen.verbose)
     X, begun = task.X, time.perf_counter()
     with warnings_as_notes(screen):
         model.fit(X, task.labels.y)

