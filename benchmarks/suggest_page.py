@@ -109,7 +109,7 @@ def gains_table() -> str:
 def wrong_table() -> str:
     results = stored("audit")
     cells = [(cell["share"], cell["kind"]) for cell in results[SETS[0]]["wrong"]]
-    heads = [f"{share:.0%}, {'any class' if kind == 'uniform' else 'similar class'}" for share, kind in cells]
+    heads = [f"{100 * share:.0f} %, {'any class' if kind == 'uniform' else 'similar class'}" for share, kind in cells]
     lines = [row("changed labels", heads), "|---|" + "---|" * len(cells)]
     for data in SETS:
         if data in results:

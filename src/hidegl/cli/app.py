@@ -108,18 +108,8 @@ def label(
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
-    task = work.Task.read(
-        data,
-        screen,
-        labels=labels,
-        id_column=id,
-        columns=columns,
-        without=without,
-        merge_names=merge_names,
-        text=text,
-        embedder=embedder,
-        cache=not no_cache,
-    )
+    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
+    task = work.Task.read(data, screen, asked)
     task.require_labels("learn")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
@@ -169,18 +159,8 @@ def suggest(
 
     screen = Screen(as_json=json, quiet=quiet)
     out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
-    task = work.Task.read(
-        data,
-        screen,
-        labels=labels,
-        id_column=id,
-        columns=columns,
-        without=without,
-        merge_names=merge_names,
-        text=text,
-        embedder=embedder,
-        cache=not no_cache,
-    )
+    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
+    task = work.Task.read(data, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
@@ -224,18 +204,8 @@ def audit(
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(data, output, "audit", force=force)
-    task = work.Task.read(
-        data,
-        screen,
-        labels=labels,
-        id_column=id,
-        columns=columns,
-        without=without,
-        merge_names=merge_names,
-        text=text,
-        embedder=embedder,
-        cache=not no_cache,
-    )
+    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
+    task = work.Task.read(data, screen, asked)
     task.require_labels("judge")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()

@@ -103,17 +103,7 @@ def choose_columns(
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
     if text:
         return of_text(table, text, left_out, wanted)
-    of_vectors, numbers = [], []
-    for name in wanted or [name for name in table.names if name not in left_out]:
-        kind = table.schema.field(name).type
-        if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
-            of_vectors.append(name)
-        elif wanted and not is_numeric(kind):
-            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed")
-        elif reason := wanted is None and why_not(name, kind, table):
-            left_out[name] = reason
-        else:
-            numbers.append(name)
+    of_vectors, numbers = learned_from(table, wanted, left_out)
     if wanted and of_vectors and (numbers or len(of_vectors) > 1):
         raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
     if of_vectors:
@@ -131,6 +121,23 @@ def choose_columns(
             f"there is no column of numbers to learn from, only {explain(left_out)}: name a column of text with --text"
         )
     return Columns(numbers, "numbers", left_out)
+
+
+def learned_from(table: Table, wanted: list[str] | None, left_out: dict[str, str]) -> tuple[list[str], list[str]]:
+    """The columns of vectors and those of numbers that can be used; the others are added to those left out."""
+    of_vectors: list[str] = []
+    numbers: list[str] = []
+    for name in wanted or [name for name in table.names if name not in left_out]:
+        kind = table.schema.field(name).type
+        if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
+            of_vectors.append(name)
+        elif wanted and not is_numeric(kind):
+            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed")
+        elif reason := wanted is None and why_not(name, kind, table):
+            left_out[name] = reason
+        else:
+            numbers.append(name)
+    return of_vectors, numbers
 
 
 def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:

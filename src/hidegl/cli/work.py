@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,19 @@ from hidegl.files.tables import Table
 Model = HiDeGL | AutoHiDeGL
 
 
+class Asked(NamedTuple):
+    """What a command was told about its file."""
+
+    labels: str | None
+    id_column: str | None
+    columns: str | None
+    without: str | None
+    merge_names: bool
+    text: str | None
+    embedder: str | None
+    cache: bool
+
+
 @dataclass
 class Task:
     """A file, the columns to learn from, and the labels."""
@@ -41,41 +54,28 @@ class Task:
     _X: Any = field(default=None, repr=False)
 
     @classmethod
-    def read(
-        cls,
-        path: Path,
-        screen: Screen,
-        *,
-        labels: str | None,
-        id_column: str | None,
-        columns: str | None,
-        without: str | None,
-        merge_names: bool = False,
-        text: str | None = None,
-        embedder: str | None = None,
-        cache: bool = True,
-    ) -> Task:
-        table = open_table(path)
+    def read(cls, path: Path, screen: Screen, asked: Asked) -> Task:
+        table, id_column = open_table(path), asked.id_column
         if id_column is not None and id_column not in table.names:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
             raise UseError(f"--id: there is no column {id_column!r}; {has}")
-        given = find_labels(table, labels, id_column, merge_names=merge_names)
+        given = find_labels(table, asked.labels, id_column, merge_names=asked.merge_names)
         chosen = choose_columns(
             table,
-            wanted=split(columns),
-            without=split(without) or [],
+            wanted=split(asked.columns),
+            without=split(asked.without) or [],
             id_column=id_column,
             label_column=given.column,
-            text=split(text),
+            text=split(asked.text),
         )
         task = cls(path, table, chosen, given, id_column)
         task.tell(screen)
         if chosen.kind == "texts":
-            found = Vectors(path, screen, cached=cache)
-            vectors, task.embedder = found.learned(texts_of(table, chosen.features), embedder or "auto")
+            found = Vectors(path, screen, cached=asked.cache)
+            vectors, task.embedder = found.learned(texts_of(table, chosen.features), asked.embedder or "auto")
             task.embedder.columns = chosen.features
             task.use(vectors)
-        elif embedder is not None:
+        elif asked.embedder is not None:
             raise UseError(f"--embedder is for texts, but {path} is learned from {chosen}: name the text with --text")
         return task
 

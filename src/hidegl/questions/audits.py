@@ -43,17 +43,20 @@ SHARES = np.array(
 TEMPERATURES = np.geomspace(0.25, 4, 25)
 """The values that are tried."""
 
+MOST_LABELS = 5000
+"""How often labels are wrong is learned from this number of them."""
+
 SPREAD = 0.5
 """The prior standard deviation of the log-temperature. Its mean is 0: predictions mean what they say."""
 
 
 class JudgedLabel(NamedTuple):
-    """A given label, and its leave-one-out prediction from the other labels."""
+    """A given label, and what other labels say of its row."""
 
     row: int
     given: Any
     proposed: Any
-    """The most probable class by leave-one-out; the given class if the label cannot be judged."""
+    """The most probable class by the other labels; the given class if it has this label only."""
 
     suspicion: float
     """The probability that the label is wrong; 0 for the only label of a class, unless it lies amid another class."""
@@ -81,6 +84,8 @@ class Mistakes:
     def among(cls, P_loo: Matrix, given: NDArray[np.intp]) -> Self:
         """The most likely ones, with priors: some right labels more, and a usual temperature."""
         doubt = 1 / (len(given) + PRIOR_LABELS)
+        some = slice(None, None, max(-(-len(given) // MOST_LABELS), 1))
+        P_loo, given = P_loo[some], given[some]
         wrong = SHARES.sum(axis=1)
         found, most = cls((SHARES[0, 0], SHARES[0, 1]), 1.0, doubt), -np.inf
         for temperature in TEMPERATURES:
@@ -124,7 +129,7 @@ def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
 def judged_labels(
     labels: Labels, P_loo: Matrix, far: NDArray[np.bool_], strays: NDArray[np.bool_] | None = None
 ) -> list[JudgedLabel]:
-    """All given labels, the most suspicious first. P_loo (l, c) has the leave-one-out probabilities.
+    """All given labels, the most suspicious first. P_loo (l, c) has their probabilities from other labels.
 
     Labels that are far from the others (l,) are not judged. Strays (l,) are, though each is the only one of its class.
     """

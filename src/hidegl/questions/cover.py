@@ -63,8 +63,9 @@ class Kernel:
         """For each group, the place in the list of the labelled point that tells most of it, and how much."""
         if not len(points):
             return np.full(self.n_groups, -1), np.zeros(self.n_groups)
-        told = self.K[:, self.groups[points]]
-        return told.argmax(axis=1), told.max(axis=1)
+        groups, first = np.unique(self.groups[points], return_index=True)
+        told = self.K[:, groups]
+        return first[told.argmax(axis=1)], told.max(axis=1)
 
     def told_by_others(self, points: NDArray[np.intp]) -> Vector:
         """For each labelled point, what the other labels tell of it at most (l,)."""

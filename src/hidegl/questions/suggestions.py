@@ -95,8 +95,8 @@ class Chosen:
 def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
     """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀo.
 
-    One pass over Z finds the row that represents each point. More passes are needed only if n is larger than the number
-    of groups that have such a row.
+    One pass over Z finds the row that represents each point, once for all labels. More passes are needed only if n is
+    larger than the number of groups that have such a row.
     """
     structure, kernel = spreader.structure, Kernel.of(spreader)
     points = list(structure.points_of(known)) if len(known) else []
@@ -105,8 +105,11 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
     taken = np.zeros(structure.Z.n_rows, dtype=bool)
     taken[known] = True
     rows: list[int] = []
+    if "representatives" not in spreader.known:
+        spreader.known["representatives"] = representatives(structure.Z, np.zeros_like(taken))
+    of_points = spreader.known["representatives"]
     while len(rows) < n:
-        typical, heaviest = typical_rows(structure.Z, structure.mass, kernel, taken)
+        typical, heaviest = typical_rows(np.where(taken[of_points], -1, of_points), structure.mass, kernel)
         allowed = typical >= 0
         for _ in range(min(n - len(rows), int(allowed.sum()))):
             group = cover.choose(allowed)
@@ -114,16 +117,17 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
             rows.append(int(typical[group]))
             points.append(int(heaviest[group]))
             taken[rows[-1]] = True
+        if len(rows) < n:
+            of_points = representatives(structure.Z, taken)
     nearest, after = kernel.nearest_label(np.array(points, dtype=np.intp))
     stand_for = np.bincount(nearest, kernel.summed(structure.mass), minlength=len(points))[len(known) :]
     return Chosen(np.array(rows, dtype=np.intp), np.round(stand_for).astype(np.intp), after - before)
 
 
 def typical_rows(
-    Z: Rows, mass: Vector, kernel: Kernel, taken: NDArray[np.bool_]
+    of_points: NDArray[np.intp], mass: Vector, kernel: Kernel
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each group, a free row of its heaviest point that has one, and that point; or −1."""
-    of_points = representatives(Z, taken)
+    """For each group, the row of its heaviest point that has one, and that point; or −1."""
     order = np.lexsort([mass, of_points >= 0])  # the last one of a group wins
     rows, points = (np.full(kernel.n_groups, -1) for _ in range(2))
     rows[kernel.groups[order]], points[kernel.groups[order]] = of_points[order], order
