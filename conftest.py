@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-NEEDED = {"torch": ("tensors", "on_torch", "fused"), "triton": ("fused",)}
+NEEDED = {"torch": ("tensors", "tensor_trees", "on_torch", "fused"), "triton": ("fused",)}
 
 collect_ignore = [
     f"src/hidegl/rows/{module}.py"

@@ -228,6 +228,26 @@ def test_more_labels_gain_less_and_less(moons):
     assert gains[0] > (gains[1] - gains[0]) / 4 > (gains[2] - gains[1]) / 15 > 0
 
 
+def test_nothing_is_gained_where_every_row_has_a_label(moons):
+    X, _, truth = moons
+    model = AutoHiDeGL("quick", random_state=0).fit(X, truth)
+    assert model.expected_gain() == 0
+    with pytest.raises(ValueError, match="every row has a label or was answered: there is nothing left to suggest"):
+        model.suggest(1)
+
+
+@models
+def test_mistakes_are_found_where_every_row_has_a_label(model, moons):
+    X, _, truth = moons
+    y = truth.copy()
+    y[::30] = (y[::30] + 1) % 3
+    judged = model.fit(X, y).audit()
+    found = {label.row for label in judged if label.doubtful}
+    assert len(found & set(range(0, 600, 30))) >= 10
+    assert len(found - set(range(0, 600, 30))) <= 3
+    assert all(label.judged for label in judged)
+
+
 @models
 def test_an_audit_needs_labels(model, moons):
     with pytest.raises(NotFittedError, match="no label was given to fit"):

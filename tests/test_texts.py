@@ -9,6 +9,7 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -71,7 +72,8 @@ def test_an_embedder_makes_vectors_and_comes_back_from_a_file(embedder, own_embe
     y = np.where(np.arange(len(texts)) < 30, np.unique(topics, return_inverse=True)[1], -1)
     model = AutoHiDeGL("quick", random_state=0).fit(X, y)
     model.save(tmp_path / "model", embedder=made)
-    again = load_embedder(tmp_path / "model")
+    again = load_embedder(tmp_path / "model", embedder=embedder)
+    assert again.transform([]).shape == (0, X.shape[1])
     np.testing.assert_array_equal(again.transform(texts[:9]), X[:9])
     np.testing.assert_array_equal(load(tmp_path / "model").predict(again.transform(texts[:9])), model.predict(X[:9]))
     model.save(tmp_path / "without")
@@ -86,10 +88,20 @@ def test_words_tell_topics_apart_and_take_any_text():
     same = topics[:, None] == topics[None]
     assert similar[same].mean() > similar[~same].mean() + 0.1
     made = TextEmbedder("words").fit(texts)
-    strange = made.transform(["", None, float("nan"), "unheard-of", "x" * 100_000, "雨", 3])
+    strange = made.transform(["", None, float("nan"), "unheard-of", "x" * 100_000, "雨", "half a \ud800 character", 3])
     assert np.isfinite(strange).all()
+    np.testing.assert_array_equal(made.transform(pd.Series(["rain", None, pd.NA], dtype="string"))[1:], 0)
     with pytest.raises(ValueError, match="the texts hold no words"):
         TextEmbedder("words").fit(["", "  ", None])
+
+
+def test_what_is_no_word_is_not_stored(tmp_path):
+    texts = [*sentences()[0], "x" * 50_000]
+    made = TextEmbedder("words").fit(texts)
+    assert max(map(len, made.way_.terms)) < 100
+    X = made.transform(texts)
+    AutoHiDeGL("quick", random_state=0).fit(X).save(tmp_path / "model", embedder=made)
+    assert (tmp_path / "model").stat().st_size < 3e6
 
 
 def test_columns_of_texts_are_joined():
@@ -112,6 +124,7 @@ def test_an_embedder_is_a_transformer_for_a_pipeline():
         ("", "embedder must be a name"),
         ("no_such_package:f", "package.module:function, got 'no_such_package:f'"),
         ("own_embedder:nothing", "package.module:function, got 'own_embedder:nothing'"),
+        (".own:nothing", "package.module:function, got '.own:nothing'"),
         ("own_embedder:number", "must name a function, got 'own_embedder:number', which is int"),
     ],
 )
@@ -132,9 +145,15 @@ def test_another_embedder_of_the_same_name_is_refused(own_embedder, tmp_path):
     made = TextEmbedder("own_embedder:letters").fit(texts)
     y = np.where(np.arange(len(texts)) < 30, np.arange(len(texts)) % 3, -1)
     AutoHiDeGL("quick", random_state=0).fit(made.transform(texts), y).save(tmp_path / "model", embedder=made)
+    with pytest.raises(ValueError, match="with the function 'own_embedder:letters': if you trust it, name it again"):
+        load_embedder(tmp_path / "model")  # a file alone makes nothing run
+    with pytest.raises(ValueError, match="must be 'own_embedder:letters', with which the model was made, got 'words'"):
+        load_embedder(tmp_path / "model", embedder="words")
+    own_embedder.letters = lambda texts: letters(texts) * (1 + 1e-5)  # as another machine rounds
+    assert load_embedder(tmp_path / "model", embedder="own_embedder:letters") is not None
     own_embedder.letters = lambda texts: letters(texts)[:, ::-1]
     with pytest.raises(ValueError, match="gives other vectors than those that the model was made with"):
-        load_embedder(tmp_path / "model")
+        load_embedder(tmp_path / "model", embedder="own_embedder:letters")
 
 
 @needs_minilm
@@ -146,7 +165,7 @@ def test_the_sentence_model_knows_meaning_and_not_words_alone():
     assert X[0] @ X[1] > X[0] @ X[2] + 0.2
     alone = TextEmbedder("minilm").fit_transform(texts[:1])
     assert alone[0] @ X[0] > 0.99  # as far as the padding of 8-bit numbers lets it
-    assert np.isfinite(TextEmbedder("minilm").fit_transform(["long " * 20_000])).all()
+    assert np.isfinite(TextEmbedder("minilm").fit_transform(["long " * 20_000, "half a \ud800 character"])).all()
 
 
 @needs_minilm
@@ -252,6 +271,7 @@ MISTAKES = {
     "--text topic": "--text: 'topic' cannot be learned from: it is the label",
     "--text note --columns length": "--text and --columns exclude each other",
     "--text blank": "the text in 'blank' is empty in every row",
+    "--columns note": "--columns: 'note' holds text, but numbers are needed; --text note learns from text",
     "--columns length --embedder words": "--embedder is for texts, but notes.csv is learned from the column 'length'",
     "--embedder own_embedder:broken": "--embedder: own_embedder:broken gave NaN or infinity",
     "--embedder own_embedder:nothing": "--embedder: embedder must name a function as package.module:function",
@@ -274,12 +294,50 @@ def test_a_model_of_texts_says_what_it_lacks(folder, own_embedder, capsys):
     write("notes.csv", columns)
     hidegl("label notes.csv --labels topic --embedder own_embedder:letters --effort quick --model notes.hidegl")
     write("other.csv", {"comment": ["a violin"]})
-    assert run(["predict", "notes.hidegl", "other.csv"]) == 2
+    assert run(["predict", "notes.hidegl", "other.csv", "--embedder", "own_embedder:letters"]) == 2
     assert "other.csv lacks columns that the model learned from: note" in capsys.readouterr().err
-    del own_embedder.letters
-    write("new.csv", {"note": ["a violin"]})
+    write("new.csv", {"note": ["a violin"], "other": [3]})
     assert run(["predict", "notes.hidegl", "new.csv"]) == 1
+    assert "notes.hidegl labels texts: it was made with the function" in capsys.readouterr().err
+    hidegl("predict notes.hidegl new.csv --embedder own_embedder:letters")
+    hidegl("predict notes.hidegl new.csv --embedder own_embedder:letters --columns note -f")
+    del own_embedder.letters
+    assert run(["predict", "notes.hidegl", "new.csv", "-f", "--embedder", "own_embedder:letters"]) == 1
     assert "notes.hidegl labels texts: embedder must name a function" in capsys.readouterr().err
+
+
+def test_a_model_of_numbers_does_not_learn_from_a_text_beside_them(folder, capsys):
+    X = np.random.default_rng(0).normal(size=(90, 2)) + 5 * (np.arange(90) % 3)[:, None]
+    np.save("X.npy", X)
+    write("labels.csv", {"row": range(9), "label": [0, 1, 2] * 3})
+    hidegl("label X.npy --labels labels.csv --effort quick --model numbers.hidegl")
+    write("new.csv", {"note": sentences(3)[0], "a": X[:3, 0], "b": X[:3, 1]})
+    hidegl("predict numbers.hidegl new.csv")
+    assert [row["label"] for row in read("new.predicted.csv")] == ["0", "1", "2"]
+    assert run(["predict", "numbers.hidegl", "new.csv", "-f", "--embedder", "words"]) == 2
+    assert "--embedder is for texts, but numbers.hidegl was made from numbers" in capsys.readouterr().err
+
+
+def test_a_model_of_texts_made_in_python_does_not_read_numbers_as_texts(folder, capsys):
+    texts, topics = sentences()
+    made = TextEmbedder("words").fit(texts)
+    y = np.where(np.arange(len(texts)) < 30, np.unique(topics, return_inverse=True)[1], -1)
+    AutoHiDeGL("quick", random_state=0).fit(made.transform(texts), y).save("made.hidegl", embedder=made)
+    write("numbers.csv", {"a": [1.5, 2.5], "b": [3, 4]})
+    assert run(["predict", "made.hidegl", "numbers.csv"]) == 2
+    assert "made.hidegl labels texts: name their column with --columns" in capsys.readouterr().err
+    write("words.csv", {"word": ["violin", "soup"], "b": [3, 4]})
+    hidegl("predict made.hidegl words.csv --columns word")
+
+
+def test_a_function_of_the_working_folder_can_be_named(folder, capsys):
+    Path("own_letters.py").write_text(
+        "import numpy as np\ndef count(texts):\n    return np.array([[t.count(c) for c in 'aeiou'] for t in texts])\n"
+    )
+    columns, _ = table()
+    write("notes.csv", columns)
+    hidegl("label notes.csv --labels topic --embedder own_letters:count --effort quick")
+    sys.modules.pop("own_letters")
 
 
 def test_names_and_categories_are_not_what_rows_are_about(folder, capsys):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.checks import check_count
 from hidegl.model import Model
 from hidegl.questions.acceptance import (
     Acceptance,
@@ -65,6 +66,10 @@ class CalibratedModel(Model):
         3.0 points. No more can be gained than labels are expected to be wrong.
         """
         self._require_labels("gain")
+        check_count("n", n, 1)
+        n = min(n, self.n_rows_ - len(self.given_labels_.rows))
+        if n == 0:
+            return 0.0
         unsure = Kernel.of(self._smallest).summed(self._undecided()[1])
         covered = float(self._chosen(n).told @ unsure) / self.n_rows_
         return min(FURTHER * covered, 1 - self.expected_accuracy_.mean)

@@ -120,6 +120,8 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         labels = self.given_labels_
         known = np.union1d(labels.rows, check_rows("answered", answered, labels.n_rows))
         free = labels.n_rows - len(known)
+        if free == 0:
+            raise ValueError("every row has a label or was answered: there is nothing left to suggest")
         check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
         weights = self._undecided()[0] if labels.any else self._smallest.structure.mass
         return chosen_rows(self._smallest, weights, known, n)

@@ -85,6 +85,7 @@ def choose_columns(
     id_column: str | None,
     label_column: str | None,
     text: list[str] | None = None,
+    find_text: bool = True,
 ) -> Columns:
     """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
     else all columns of numbers.
@@ -96,13 +97,13 @@ def choose_columns(
         left_out[id_column] = "the id"
     if label_column:
         left_out[label_column] = "the label"
+    if text:
+        return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
         if wanted:
             raise UseError("--columns is for files with named columns; a matrix is used as a whole")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
-    if text:
-        return of_text(table, text, left_out, wanted)
     of_vectors, numbers = learned_from(table, wanted, left_out)
     if wanted and of_vectors and (numbers or len(of_vectors) > 1):
         raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
@@ -111,7 +112,9 @@ def choose_columns(
         left_out |= {name: f"the vectors in {best!r} are used" for name in of_vectors if name != best}
         left_out |= dict.fromkeys(numbers, f"the vectors in {best!r} are used")
         return Columns([best], "vectors", left_out)
-    about = None if wanted else telling_text(table, [n for n, why in left_out.items() if why == "text"])
+    about = (
+        None if wanted or not find_text else telling_text(table, [n for n, why in left_out.items() if why == "text"])
+    )
     if about is not None:
         del left_out[about]
         left_out |= dict.fromkeys(numbers, f"the text in {about!r} is used; --columns takes numbers instead")
@@ -132,7 +135,8 @@ def learned_from(table: Table, wanted: list[str] | None, left_out: dict[str, str
         if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
             of_vectors.append(name)
         elif wanted and not is_numeric(kind):
-            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed")
+            also = f"; --text {name} learns from text" if is_text(kind) else ""
+            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed{also}")
         elif reason := wanted is None and why_not(name, kind, table):
             left_out[name] = reason
         else:
@@ -147,7 +151,7 @@ def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: lis
     for name in text:
         if name in left_out:
             raise UseError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
-        if not is_text(kind := table.schema.field(name).type):
+        if not is_text(kind := table.schema.field(name).type) and not pa.types.is_null(kind):
             raise UseError(f"--text: {name!r} holds {spoken(kind)}, not text; --columns {name} learns from numbers")
     others = [name for name in table.names if name not in (*left_out, *text)]
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))

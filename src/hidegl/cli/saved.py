@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hidegl.cli.options import Accept, ColumnNames, Data, Force, Json, NoCache, Output, Quiet, SavedModel
+from hidegl.cli.options import Accept, ColumnNames, Data, Embedder, Force, Json, NoCache, Output, Quiet, SavedModel
 from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError, WorkError, named
 
@@ -20,6 +20,7 @@ def predict(
     output: Output = None,
     accept: Accept = None,
     columns: ColumnNames = None,
+    embedder: Embedder = None,
     no_cache: NoCache = False,
     force: Force = False,
     json: Json = False,
@@ -40,21 +41,23 @@ def predict(
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
-    embedder, table = read_embedder(model), open_table(data)
-    names = getattr(learned, "feature_names_in_", None)
-    wanted = columns.split(",") if columns else None if names is None else [str(name) for name in names]
-    if embedder is not None:
-        wanted = columns.split(",") if columns else embedder.columns
+    reader, table = read_embedder(model, embedder), open_table(data)
+    names = getattr(learned, "feature_names_in_", None) if reader is None else reader.columns
+    wanted = work.split(columns) or (None if names is None else [str(name) for name in names])
     missing = [name for name in wanted or () if name not in table.names]
     if missing:
         raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
-    asked: dict[str, Any] = {"wanted": wanted} if embedder is None else {"wanted": None, "text": wanted}
+    asked: dict[str, Any] = (
+        {"wanted": wanted, "find_text": False} if reader is None else {"wanted": None, "text": wanted}
+    )
     chosen = chosen_columns.choose_columns(table, **asked, without=[], id_column=None, label_column=None)
     task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
-    if embedder is not None:
+    if reader is not None:
+        if chosen.kind != "texts":
+            raise UseError(f"{model} labels texts: name their column with --columns")
         found = texts.Vectors(data, screen, cached=not no_cache)
-        task.use(found.of(texts.texts_of(table, chosen.features), embedder))
+        task.use(found.of(texts.texts_of(table, chosen.features), reader))
     with work.warnings_as_notes(screen):
         acceptance = trust.acceptance_of(learned, accept, task.X)
         predicted = learned.stream_labels(task.X)
@@ -110,10 +113,16 @@ def read_model(path: Path) -> Model:
         raise WorkError(said + damaged) from error
 
 
-def read_embedder(path: Path) -> TextEmbedder | None:
+def read_embedder(path: Path, name: str | None) -> TextEmbedder | None:
+    """The embedder of a model of texts, which is not another one than that with this name."""
+    from hidegl.cli.texts import functions_of_this_folder
     from hidegl.embedding import load_embedder
 
     try:
-        return load_embedder(path)
+        with functions_of_this_folder():
+            found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
         raise WorkError(f"{path} labels texts: {error}") from error
+    if found is None and name is not None:
+        raise UseError(f"--embedder is for texts, but {path} was made from numbers")
+    return found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +47,7 @@ def telling_text(table: Table, names: list[str]) -> str | None:
 
 def texts_of(table: Table, names: list[str]) -> list[str]:
     """One text per row; those of several columns are joined."""
-    columns = []
-    for name in names:
-        column = table.column(name)
-        columns.append(column.cast(pa.string()).to_pylist() if is_text(column.type) else column.to_pylist())
+    columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
     texts = as_texts(np.array(columns, dtype=object).T)
     if not any(text.strip() for text in texts):
         raise UseError(f"the text in {' and '.join(map(repr, names))} is empty in every row")
@@ -64,7 +64,8 @@ class Vectors:
     def learned(self, texts: list[str], name: str) -> tuple[NDArray[np.float32], TextEmbedder]:
         """With the embedder of this name, which may learn from the texts."""
         try:
-            embedder = TextEmbedder(name).fit(texts)
+            with functions_of_this_folder():
+                embedder = TextEmbedder(name).fit(texts)
         except (ImportError, ValueError, OSError) as error:
             raise UseError(f"--embedder: {error}") from error
         vectors = self.of(texts, embedder)
@@ -97,6 +98,17 @@ class Vectors:
         for text in texts:
             content.update(len(text).to_bytes(8) + text.encode(errors="replace"))
         return self._folder / f"{content.hexdigest()[:32]}.npy"
+
+
+@contextmanager
+def functions_of_this_folder() -> Iterator[None]:
+    """Modules in the working folder can be named, as with `python -m`."""
+    before = list(sys.path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def read_vectors(path: Path, n_rows: int) -> NDArray[np.float32] | None:

@@ -59,17 +59,26 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         return {**values, "embedder": self.embedder, "columns": self.columns}, arrays
 
     @classmethod
-    def restored(cls, state: State) -> Self:
+    def restored(cls, state: State, named: str | None = None) -> Self:
         """From what a model file holds; an error if the embedder is not here, or not the same."""
         embedder = cls(state[0]["embedder"])
-        embedder.way_, embedder.columns = restored(state), state[0]["columns"]
+        embedder.way_, embedder.columns = restored(state, named), state[0]["columns"]
         return embedder
 
 
-def load_embedder(path: str | os.PathLike[str]) -> TextEmbedder | None:
-    """The embedder with which a model was saved, if any: `model.save(path, embedder=embedder)`."""
+def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) -> TextEmbedder | None:
+    """The embedder with which a model was saved, if any: `model.save(path, embedder=embedder)`.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+    embedder : str, default=None
+        The name of the embedder. It must be the one of the file, and has to be given if that is a function,
+        "package.module:function": a file alone does not make hidegl run code.
+    """
     values, (_, arrays) = embedder_values(path), read_archive(path)
-    return None if values is None else TextEmbedder.restored((values, under(EMBEDDER, arrays)))
+    return None if values is None else TextEmbedder.restored((values, under(EMBEDDER, arrays)), embedder)
 
 
 def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -90,6 +99,6 @@ def as_texts(X: Any) -> list[str]:
 
 
 def as_text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         return ""
-    return str(value)
+    return str(value).encode(errors="replace").decode()  # half a character is none

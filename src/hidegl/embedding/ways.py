@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -27,6 +28,9 @@ PROBE = ["hidegl asks whether this is the same embedder", "Two texts are enough:
 """Texts whose vectors tell one embedder from another."""
 
 AT_ONCE = 256
+
+ROUNDING = 1e-2
+"""The largest relative difference of vectors that count as the same."""
 
 
 class Way(Protocol):
@@ -66,7 +70,7 @@ class MiniLM:
 class Words:
     """Words and pairs of words (TF-IDF), reduced to a few columns (latent semantic analysis)."""
 
-    terms: NDArray[np.str_]
+    terms: tuple[str, ...]
     idf: NDArray[np.float64]
     components: NDArray[np.float32]
     name: str = "words"
@@ -85,29 +89,37 @@ class Words:
         components = np.eye(1, X.shape[1])
         if X.shape[1] > 1:
             components = TruncatedSVD(n_columns, random_state=0).fit(X).components_
-        return cls(vectorizer.get_feature_names_out().astype(str), vectorizer.idf_, components.astype(np.float32))
+        return cls(tuple(vectorizer.get_feature_names_out()), vectorizer.idf_, components.astype(np.float32))
 
     @property
     def mark(self) -> str:
-        made_of = hashlib.sha256("\n".join(self.terms.tolist()).encode())
+        made_of = hashlib.sha256("\n".join(self.terms).encode())
         made_of.update(self.idf.tobytes() + self.components.tobytes())
         return f"{self.name} {made_of.hexdigest()[:16]}"
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        vectorizer = TfidfVectorizer(vocabulary=self.terms.tolist(), **TERMS)
+        if not texts:
+            return np.empty((0, len(self.components)), dtype=np.float32)
+        vectorizer = TfidfVectorizer(vocabulary=list(self.terms), **TERMS)
         vectorizer.idf_ = self.idf
         vectors = np.asarray(vectorizer.transform(texts) @ self.components.T, dtype=np.float32)
         block_done(len(texts))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def state(self) -> State:
-        arrays = {"terms": self.terms, "idf": self.idf, "components": self.components}
+        terms = np.frombuffer("\n".join(self.terms).encode(), dtype=np.uint8)
+        arrays: dict[str, NDArray[Any]] = {"terms": terms, "idf": self.idf, "components": self.components}
         return {"name": self.name, "mark": self.mark}, arrays
 
 
-TERMS: dict[str, Any] = {"sublinear_tf": True, "strip_accents": "unicode", "ngram_range": (1, 2)}
+TERMS: dict[str, Any] = {
+    "sublinear_tf": True,
+    "strip_accents": "unicode",
+    "ngram_range": (1, 2),
+    "token_pattern": r"(?u)\b\w{2,40}\b",  # what is longer is no word
+}
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class Named:
 
     @classmethod
     def found(cls, name: str) -> Self:
-        return cls(name, function_named(name) if ":" in name and not os.path.exists(name) else sentence_model(name))  # noqa: PTH110
+        return cls(name, function_named(name) if is_function(name) else sentence_model(name))
 
     @property
     def mark(self) -> str:
@@ -128,6 +140,8 @@ class Named:
         return f"{self.name} {hashlib.sha256(probe.tobytes()).hexdigest()[:16]}"
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        if not texts:
+            return self.embed(PROBE)[:0]
         parts = []
         for start in range(0, len(texts), AT_ONCE):
             some = texts[start : start + AT_ONCE]
@@ -141,14 +155,24 @@ class Named:
         return np.concatenate(parts)
 
     def state(self) -> State:
-        return {"name": self.name, "mark": self.mark}, {}
+        return {"name": self.name, "mark": self.mark}, {"probe": self.embed(PROBE)}
+
+    def is_like(self, probe: NDArray[np.float32]) -> bool:
+        """Whether the vectors of the two texts are the same, up to the rounding of another machine."""
+        own = self.embed(PROBE)
+        return own.shape == probe.shape and bool(np.linalg.norm(own - probe) <= ROUNDING * np.linalg.norm(probe))
+
+
+def is_function(name: str) -> bool:
+    """Whether the name is that of a function, package.module:function, and not a path."""
+    return re.fullmatch(r"[\w.]+:\w+", name) is not None and not Path(name).exists()
 
 
 def function_named(name: str) -> Callable[[list[str]], Any]:
     module, _, function = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise ValueError(f"embedder must name a function as package.module:function, got {name!r}: {error}") from error
     if not callable(found):
         raise ValueError(f"embedder must name a function, got {name!r}, which is {type(found).__name__}")
@@ -179,15 +203,23 @@ def chosen(name: str, texts: list[str]) -> Way:
     return Named.found(name)
 
 
-def restored(state: State) -> Way:
-    """The same way again; an error if it is not here, or not the same."""
+def restored(state: State, named: str | None = None) -> Way:
+    """The same way again; an error if it is not here, or not the same.
+
+    A function is not called because a file says so: its name has to be given again.
+    """
     values, arrays = state
-    if values["name"] == "words":
-        return Words(arrays["terms"], arrays["idf"], arrays["components"])
-    way = chosen(values["name"], [])
-    if way.mark != values["mark"]:
+    name = values["name"]
+    if named is not None and named != name:
+        raise ValueError(f"the embedder must be {name!r}, with which the model was made, got {named!r}")
+    if name == "words":
+        return Words(tuple(arrays["terms"].tobytes().decode().split("\n")), arrays["idf"], arrays["components"])
+    if is_function(name) and named is None:
+        raise ValueError(f"it was made with the function {name!r}: if you trust it, name it again as the embedder")
+    way = chosen(name, [])
+    if not way.is_like(arrays["probe"]) if isinstance(way, Named) else way.mark != values["mark"]:
         raise ValueError(
-            f"the embedder {values['name']!r} gives other vectors than those that the model was made with: install the "
-            f"same version, or label again"
+            f"the embedder {name!r} gives other vectors than those that the model was made with: install the same "
+            f"version, or label again"
         )
     return way

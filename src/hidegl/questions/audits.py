@@ -29,8 +29,10 @@ from hidegl.spreading.temperature import PRIOR_LABELS, SMALLEST, sharpened
 DOUBTFUL = 0.5
 """A label is doubtful if it is more probably wrong than right."""
 
-FAR = 0.05
-"""A label is far from the others if they tell less of its row than all labels tell of all rows but this share."""
+FAR, NEAR = 0.05, 0.5
+"""A label is far from the others if they tell less of its row than all labels tell of all rows but this share; but not
+if they tell so much of it.
+"""
 
 MOST_WRONG = 0.45
 SHARES = np.array(
@@ -123,7 +125,7 @@ def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
     """Which labels are far from all others, on the graph (l,): as those are that were chosen to tell much."""
     kernel, structure = Kernel.of(spreader), spreader.structure
     points = structure.points_of(labels.rows)
-    return kernel.told_by_others(points) < kernel.usually_told(points, structure.mass, FAR)
+    return kernel.told_by_others(points) < min(kernel.usually_told(points, structure.mass, FAR), NEAR)
 
 
 def judged_labels(
