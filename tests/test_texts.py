@@ -230,6 +230,7 @@ def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
     assert np.mean([row["label"] == topic for row, topic in zip(read("notes.labelled.csv"), topics, strict=True)]) > 0.9
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
     hidegl("predict notes.hidegl new.csv")
+    assert "2 classes, and 1 without rows" in capsys.readouterr().out
     assert [row["label"] for row in read("new.predicted.csv")] == ["music", "kitchen"]
     hidegl("inspect notes.hidegl --json")
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["embedder"].startswith("words ")

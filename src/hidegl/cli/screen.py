@@ -14,6 +14,9 @@ from rich.table import Table as RichTable
 
 LONGEST_CELL = 60
 
+NOTHING = "–"
+"""In place of a number that there is not."""
+
 
 @dataclass
 class Screen:
@@ -60,7 +63,7 @@ class Screen:
 
 
 def is_share(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"[\d.]+%", value) is not None
+    return isinstance(value, str) and (value == NOTHING or re.fullmatch(r"[\d.]+%", value) is not None)
 
 
 def in_short(value: Any) -> str:
