@@ -272,6 +272,22 @@ def test_an_audit_names_the_wrong_label(heaps, folder, capsys):
     assert read("audit.csv")["row"][0] == 12
 
 
+def test_predict_does_not_advise_what_it_cannot_do(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    columns["kind"] = some_labels(truth)
+    write_csv("data.csv", columns)
+    hidegl("label data.csv --labels kind --effort quick --model data.hidegl")
+    name = next(name for name, values in columns.items() if isinstance(values[0], float))
+    columns[name] = ["", *columns[name][1:]]
+    write_csv("new.csv", columns)
+    capsys.readouterr()
+    hidegl("predict data.hidegl new.csv", expected=2)
+    error = capsys.readouterr().err
+    assert f"in {name} (1 row): fill them in, the model learned from these columns" in error
+    assert "--without" not in error
+
+
 def test_json_is_all_that_is_printed(heaps, folder, capsys):
     X, truth = heaps
     write_csv("data.csv", columns_of(X, truth))

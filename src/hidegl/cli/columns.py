@@ -48,6 +48,8 @@ class Columns:
     """"numbers", "vectors", "texts" or "matrix"."""
 
     left_out: dict[str, str] = field(default_factory=dict)
+    of_model: bool = False
+    """Whether a model learned from them, so that none can be left out."""
 
     def __str__(self) -> str:
         if self.kind == "matrix":
@@ -196,6 +198,8 @@ def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
     try:
         return LocalRows(NamedNumbers(stacked(table, columns.features), columns.features))
     except GapsError as error:
+        if columns.of_model:
+            raise UseError(f"{error.found}: fill them in, the model learned from these columns") from error
         names = ",".join(error.columns[:4]) + (",…" if len(error.columns) > 4 else "")
         raise UseError(f"{error} with --without {names}") from error
 

@@ -51,6 +51,7 @@ def predict(
         {"wanted": wanted, "find_text": False} if reader is None else {"wanted": None, "text": wanted}
     )
     chosen = chosen_columns.choose_columns(table, **asked, without=[], id_column=None, label_column=None)
+    chosen.of_model = True
     task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
     if reader is not None:

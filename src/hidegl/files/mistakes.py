@@ -18,11 +18,12 @@ class WorkError(RuntimeError):
 
 
 class GapsError(UseError):
-    """Some cells are empty or not finite. `columns` names the columns."""
+    """Some cells are empty or not finite. `columns` names the columns; `found` says so without advice."""
 
     def __init__(self, gaps: dict[str, int]) -> None:
         counts = named((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
-        super().__init__(f"some cells are empty or not finite, in {counts}: fill them in, or leave such columns out")
+        self.found = f"some cells are empty or not finite, in {counts}"
+        super().__init__(f"{self.found}: fill them in, or leave such columns out")
         self.columns = list(gaps)
 
 
