@@ -107,6 +107,19 @@ def seconds(function: Callable[[], Any], repeats: int = 1) -> float:
     return median(taken)
 
 
+def finish_panels(figure: Any, axes: Any, xlabel: str, path: Path) -> None:
+    """Grids, axis labels and one legend for eight panels of accuracies, and the file."""
+    for axis in axes.flat:
+        axis.grid(color="#dddddd", linewidth=0.6)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("accuracy in percent")
+    for axis in axes[1]:
+        axis.set_xlabel(xlabel)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    figure.savefig(path, dpi=130)
+
+
 def with_tables(page: str, tables: dict[str, str]) -> str:
     """The page with each table between its marks written anew."""
     for name, table in tables.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from statistics import mean, stdev
 from typing import Any
 
-from harness import DOCS, RECORDS, ROOT, stored, title, with_tables
+from harness import DOCS, RECORDS, ROOT, finish_panels, stored, title, with_tables
 from hidegl.basics.archives import replacing
 
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
@@ -155,14 +155,7 @@ def plot() -> None:
             means = [mean(results.of(data, choice, n)) for n in budgets]
             axis.plot(budgets, means, color=colour, marker=marker, linestyle=line, markersize=4.5, label=label)
         axis.set_title(title(data), fontsize=10)
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("accuracy in percent")
-    for axis in axes[1]:
-        axis.set_xlabel("labels per class")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-    figure.savefig(DOCS / "choosing_labels.png", dpi=130)
+    finish_panels(figure, axes, "labels per class", DOCS / "choosing_labels.png")
 
 
 def write() -> None:

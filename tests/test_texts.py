@@ -341,6 +341,16 @@ def test_a_function_of_the_working_folder_can_be_named(folder, capsys):
     sys.modules.pop("own_letters")
 
 
+def test_a_remark_beside_many_measurements_is_not_what_rows_are_about(folder, capsys):
+    columns, _ = table()
+    columns |= {f"measured_{j}": range(240, 0, -1) for j in range(4)}
+    write("measured.csv", columns)
+    hidegl("label measured.csv --labels topic --effort quick")
+    said = capsys.readouterr().err
+    assert "learning from 5 columns of numbers" in said
+    assert "note (text)" in said
+
+
 def test_names_and_categories_are_not_what_rows_are_about(folder, capsys):
     columns, _ = table()
     columns |= {"name": [f"Person {i}" for i in range(240)], "kind": ["a kind of thing here"] * 240}

@@ -17,7 +17,7 @@ import cells
 import peers
 from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
-from harness import BY_CLASS, DOCS, RECORDS, ROOT, paper_best, stored, title, with_tables
+from harness import BY_CLASS, DOCS, RECORDS, ROOT, finish_panels, paper_best, stored, title, with_tables
 from hidegl.basics.archives import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
@@ -315,14 +315,7 @@ def plot(results: Results, path: Path) -> None:
         quoted = [paper_best(data, n) for n in counts]
         axis.plot(counts, quoted, color="#555555", linestyle="--", marker="x", markersize=5, label="the paper, tuned")
         axis.set_title(title(data), fontsize=10)
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("accuracy in percent")
-    for axis in axes[1]:
-        axis.set_xlabel("number of labels")
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(path, dpi=130)
+    finish_panels(figure, axes, "number of labels", path)
 
 
 def main() -> None:

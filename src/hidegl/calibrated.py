@@ -19,11 +19,12 @@ from hidegl.questions.acceptance import (
     summed_confidences,
 )
 from hidegl.questions.cover import Kernel
+from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.rows.arrays import on_host
 
 FURTHER = 2.0
-"""Labels gain this many times the uncertainty that they cover by themselves, since others are spread better by them. It
-was 2.1 over 96 pairs of eight data sets and numbers of labels, and hardly different for few and for many labels.
+"""Labels gain this many times the uncertainty that they cover by themselves: other rows are labelled better, too.
+Chosen on development draws of eight data sets; docs/choosing_labels.md checks it on other draws.
 """
 
 
@@ -59,11 +60,11 @@ class CalibratedModel(Model):
         labels[~accepted] = None
         return labels
 
-    def expected_gain(self, n: int = 10) -> float:
+    def expected_gain(self, n: int = MORE_LABELS) -> float:
         """How much larger the share of right labels is expected to be with labels for the n rows that `suggest` names.
 
-        A rough guess, to decide when to stop: on development data, the gain was 1.6 points off on average, where it was
-        3.0 points. No more can be gained than labels are expected to be wrong.
+        A rough guess, to decide when to stop: docs/choosing_labels.md says how far off it is. No more can be gained
+        than labels are expected to be wrong.
         """
         self._require_labels("gain")
         check_count("n", n, 1)

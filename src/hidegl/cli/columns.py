@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
-from hidegl.cli.texts import telling_text
+from hidegl.cli.texts import FEW_NUMBERS, telling_text
 from hidegl.files.columns import (
     NamedNumbers,
     finite_matrix,
@@ -114,9 +114,8 @@ def choose_columns(
         left_out |= {name: f"the vectors in {best!r} are used" for name in of_vectors if name != best}
         left_out |= dict.fromkeys(numbers, f"the vectors in {best!r} are used")
         return Columns([best], "vectors", left_out)
-    about = (
-        None if wanted or not find_text else telling_text(table, [n for n, why in left_out.items() if why == "text"])
-    )
+    can_be_text = find_text and not wanted and len(numbers) <= FEW_NUMBERS
+    about = telling_text(table, [name for name, why in left_out.items() if why == "text" and can_be_text])
     if about is not None:
         del left_out[about]
         left_out |= dict.fromkeys(numbers, f"the text in {about!r} is used; --columns takes numbers instead")

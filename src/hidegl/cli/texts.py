@@ -29,8 +29,11 @@ CACHE = ".hidegl_cache"
 FEWEST_WORDS, DISTINCT, LOOKED_AT = 3.0, 0.5, 1000
 """Rows are about a text if it has several words on average and mostly differs, as far as the first rows tell."""
 
+FEW_NUMBERS = 3
+"""Beside more columns of numbers than this, a text is only a remark."""
+
 WORTH_CACHING = 2.0
-"""Seconds."""
+"""Vectors that took more seconds than this are kept."""
 
 
 def telling_text(table: Table, names: list[str]) -> str | None:

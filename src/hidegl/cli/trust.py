@@ -11,13 +11,11 @@ from hidegl.cli.screen import Screen, in_short
 from hidegl.cli.work import Model, Task
 from hidegl.files.mistakes import UseError
 from hidegl.questions.acceptance import Acceptance
+from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
 
 SHOWN_GROUPS = 3
-
-MORE_LABELS = 10
-"""What as many more labels would gain is said."""
 
 
 def check_accept(accept: float | None) -> None:
@@ -40,7 +38,9 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
     return model.acceptance(accept, X)
 
 
-def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptance: Acceptance | None) -> dict[str, Any]:
+def show_trust(
+    screen: Screen, task: Task, model: CalibratedModel, tally: Tally, acceptance: Acceptance | None
+) -> dict[str, Any]:
     """Say how many labels are right, how many are accepted, and where nothing is labelled."""
     expected = tally.confidences.expected_accuracy(model.given_labels_.n_judged)
     if tally.found.any():
@@ -60,9 +60,9 @@ def show_trust(screen: Screen, task: Task, model: Model, tally: Tally, acceptanc
     }
 
 
-def show_gain(screen: Screen, task: Task, model: Model) -> dict[str, Any]:
+def show_gain(screen: Screen, task: Task, model: CalibratedModel) -> dict[str, Any]:
     """Say what a few more labels would gain."""
-    if task.table.n_rows - task.labels.n_labels < MORE_LABELS or not isinstance(model, CalibratedModel):
+    if task.table.n_rows - task.labels.n_labels < MORE_LABELS:
         return {}
     gain = 100 * model.expected_gain(MORE_LABELS)
     points = f"about {gain:.1f} points" if gain >= 0.05 else "next to nothing"

@@ -19,6 +19,9 @@ from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.rule import label_distributions
 
+MORE_LABELS = 10
+"""The command line and the report say what so many more labels would gain."""
+
 CLOSE = 2.0
 """A row is between two classes if the first is at most this many times as probable as the second."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hidegl._version import __version__
 from hidegl.basics.archives import replacing
 from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy
-from hidegl.questions.suggestions import Suggestion, representatives
+from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """From row numbers to named columns that identify the rows for a person; the first column is `row`."""
 
-MORE_LABELS = 10
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS = 20, 20, 12, 100, 10
 """The maximum number of entries in each list."""
 
