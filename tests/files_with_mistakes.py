@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from PIL import Image
 
 
 def make_files(folder: Path) -> None:
@@ -54,3 +57,57 @@ def make_files(folder: Path) -> None:
     np.save(folder / "y_short.npy", np.zeros(12, dtype=int))
     lists = [[1.0, 2.0], [1.0]] * 30
     pq.write_table(pa.table({"vector": lists, "side": few}), folder / "uneven.parquet")
+    make_more_files(folder, X, few)
+
+
+def make_more_files(folder: Path, X: np.ndarray, few: list[str]) -> None:
+    """Tables of other formats, images, and what can be wrong with them."""
+    lines = [f'{{"a": {a}, "b": {b}}}' for a, b in X[:, :2]]
+    (folder / "report.pdf").write_bytes(b"%PDF-1.7")
+    (folder / "broken.jsonl").write_text("\n".join([*lines, '{"a": 1,']))
+    (folder / "changing.jsonl").write_text("\n".join([*lines, '{"a": "many"}']))
+    (folder / "damaged.feather").write_bytes(b"ARROW1\0\0 and no more")
+    (folder / "more.csv").write_text("a,b\n1,2\n")
+    (folder / "mixed_encodings.csv").write_bytes(
+        b"a,b,side\n" + b"1,2,left\n" * 9000 + "1,2,gr\xfcn\n".encode("latin1")
+    )
+    (folder / "short_table.csv").write_text("id,text\n1,one\n2,two\n")
+    numbers = "".join(f"{i},7,{label}\n" for i, label in enumerate(few))
+    (folder / "only_ids.csv").write_text(f"customer_id,version,side\n{numbers}")
+    (folder / "no_words.csv").write_text("note,side\n" + "".join(f",{label}\n" for label in few))
+    (folder / "renamed.csv").write_text("a,b,c\n" + "".join(f"{a},{b},many\n" for a, b in X[:, :2]))
+    (folder / "wrong_paths.csv").write_text("path,label\na/0.png,x\nz/9.png,y\n")
+    (folder / "no_functions.py").write_text("number = 3\n")
+    make_images(folder)
+
+
+def make_images(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, level in (("a", 40), ("b", 200)):
+        (folder / "photos" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = rng.normal(level, 20, size=(8, 8, 3)).clip(0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(folder / "photos" / name / f"{number}.png")
+    (folder / "one_folder" / "only").mkdir(parents=True)
+    (folder / "broken_photos").mkdir()
+    whole = (folder / "photos" / "a" / "0.png").read_bytes()
+    for number in range(3):
+        (folder / "one_folder" / "only" / f"{number}.png").write_bytes(whole)
+    (folder / "broken_photos" / "cut.png").write_bytes(whole[: len(whole) // 2])
+    (folder / "broken_photos" / "page.jpg").write_text("<html>not found</html>")
+    (folder / "broken_photos" / "bomb.png").write_bytes(image_bomb())
+
+
+def image_bomb() -> bytes:
+    """A small file that says it has 30,000 × 30,000 pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", 30_000, 30_000, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(10**6)))
+        + chunk(b"IEND", b"")
+    )

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hidegl
-from hidegl import HiDeGL
+from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.spreading.rule import scores
 
@@ -313,3 +313,17 @@ def test_wide_sparse_rows():
             np.testing.assert_array_equal(model.transduction_, HiDeGL(random_state=0).fit(X.toarray(), y).transduction_)
     nothing = HiDeGL(random_state=0).fit(sp.csr_array((50, 200)), np.array([0, 1] + [-1] * 48))
     np.testing.assert_allclose(nothing.label_distributions_[2:], 0.5)
+
+
+def test_columns_of_transform_have_names(moons):
+    X, y, _ = moons
+    for model in (HiDeGL(40, random_state=0), AutoHiDeGL(random_state=0)):
+        names = model.fit(X, y).get_feature_names_out()
+        assert len(set(names)) == len(names) == model.transform(X[:2]).shape[1]
+
+
+def test_every_blank_that_became_a_class_is_named(moons):
+    X, _, truth = moons
+    y = np.array(["left", "", "unknown"])[truth]
+    with pytest.warns(UserWarning, match="y holds '' and 'unknown' as a class"):
+        HiDeGL(40, random_state=0).fit(X, y)

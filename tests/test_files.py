@@ -149,7 +149,7 @@ def test_labels_are_written_a_block_at_a_time(ending, classes, rows, tmp_path, m
 
 def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     X, y = rows
-    with pytest.raises(ValueError, match=r"path must end in \.csv, \.tsv, \.parquet, \.npy, got .*labels\.txt"):
+    with pytest.raises(ValueError, match=r"path must end in \.csv, \.tsv, .*\.arrow or \.npy, got .*labels\.txt"):
         model().fit(X, y).write_labels(tmp_path / "labels.txt")
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         model().fit(str(tmp_path / "none.npy"), y)

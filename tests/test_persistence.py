@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hidegl
-from hidegl import HiDeGL
+from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.basics import archives
 
 
@@ -156,9 +156,23 @@ def test_parameters_of_every_form_are_saved(tmp_path, moons):
         np.testing.assert_array_equal(loaded.relabel(y).transduction_, model.transduction_)
 
 
+def test_class_shares_by_name_come_back(tmp_path, moons):
+    X, _, truth = moons
+    names = np.array(["low", "high", "middle"])[truth]
+    few = np.where(np.arange(len(X)) % 50 == 0, names, None)
+    shares = {"low": 0.2, "middle": 0.5, "high": 0.3}
+    model = HiDeGL(40, class_prior=shares, random_state=0).fit(X, few)
+    ordered = HiDeGL(40, class_prior=[0.3, 0.2, 0.5], random_state=0).fit(X, few)
+    np.testing.assert_array_equal(model.transduction_, ordered.transduction_)
+    model.save(tmp_path / "m.hidegl")
+    assert hidegl.load(tmp_path / "m.hidegl").class_prior == shares
+    auto = AutoHiDeGL("quick", class_prior={**shares}, random_state=0).fit(X, few)
+    assert auto.settings_["class_shares"] == [0.3, 0.2, 0.5]
+
+
 def test_object_parameter_is_refused(tmp_path, moons):
     X, y, _ = moons
-    model = HiDeGL(40).fit(X, y).set_params(class_prior={"a": 1})
+    model = HiDeGL(40).fit(X, y).set_params(class_prior={"a", "b"})
     with pytest.raises(TypeError, match="class_prior cannot be saved without pickle"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []

@@ -19,7 +19,7 @@ from hidegl.embedding import TextEmbedder, load_embedder, minilm
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
-from hidegl.cli import texts as cli_texts
+from hidegl.cli import cache
 from hidegl.cli.running import run
 
 TOPICS = {
@@ -136,7 +136,7 @@ def test_a_name_that_is_no_embedder(embedder, message, own_embedder):
 def test_mistakes_with_texts(own_embedder):
     with pytest.raises(ValueError, match="X must be a list of texts, got one text"):
         TextEmbedder("words").fit("one text")
-    with pytest.raises(ValueError, match="must give one vector per text, got the shape"):
+    with pytest.raises(ValueError, match="must give one vector per row, got the shape"):
         TextEmbedder("own_embedder:short").fit_transform(["a", "b"])
 
 
@@ -225,7 +225,7 @@ def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
     hidegl("label notes.csv --labels topic --embedder words --effort quick --model notes.hidegl")
     said = capsys.readouterr().err
     assert "learning from the text in 'note'" in said
-    assert "length (the text in 'note' is used; --columns takes numbers instead)" in said
+    assert "length (the text in 'note' is used; --columns takes other columns instead)" in said
     assert "240 texts by words" in said
     assert np.mean([row["label"] == topic for row, topic in zip(read("notes.labelled.csv"), topics, strict=True)]) > 0.9
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
@@ -240,7 +240,7 @@ def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
 
 
 def test_vectors_are_kept_beside_the_file(folder, own_embedder, monkeypatch, capsys):
-    monkeypatch.setattr(cli_texts, "WORTH_CACHING", 0.0)
+    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
     columns, _ = table()
     write("notes.csv", columns)
     command = "label notes.csv --labels topic --embedder own_embedder:counted --effort quick -f"
@@ -267,12 +267,12 @@ def test_vectors_are_kept_beside_the_file(folder, own_embedder, monkeypatch, cap
 
 
 MISTAKES = {
-    "--text length": "--text: 'length' holds int64, not text; --columns length learns from numbers",
+    "--text length": "--text: 'length' holds numbers, not text; --columns length learns from numbers",
     "--text nothing": "--text: there is no column 'nothing'",
     "--text topic": "--text: 'topic' cannot be learned from: it is the label",
     "--text note --columns length": "--text and --columns exclude each other",
     "--text blank": "the text in 'blank' is empty in every row",
-    "--columns note": "--columns: 'note' holds text, but numbers are needed; --text note learns from text",
+    "--columns topic": "--columns: 'topic' cannot be learned from: it is the label",
     "--columns length --embedder words": "--embedder is for texts, but notes.csv is learned from the column 'length'",
     "--embedder own_embedder:broken": "--embedder: own_embedder:broken gave NaN or infinity",
     "--embedder own_embedder:nothing": "--embedder: embedder must name a function as package.module:function",
@@ -299,12 +299,12 @@ def test_a_model_of_texts_says_what_it_lacks(folder, own_embedder, capsys):
     assert "other.csv lacks columns that the model learned from: note" in capsys.readouterr().err
     write("new.csv", {"note": ["a violin"], "other": [3]})
     assert run(["predict", "notes.hidegl", "new.csv"]) == 1
-    assert "notes.hidegl labels texts: it was made with the function" in capsys.readouterr().err
+    assert "notes.hidegl cannot be used: it was made with the function" in capsys.readouterr().err
     hidegl("predict notes.hidegl new.csv --embedder own_embedder:letters")
-    hidegl("predict notes.hidegl new.csv --embedder own_embedder:letters --columns note -f")
+    hidegl("predict notes.hidegl new.csv --embedder own_embedder:letters --text note -f")
     del own_embedder.letters
     assert run(["predict", "notes.hidegl", "new.csv", "-f", "--embedder", "own_embedder:letters"]) == 1
-    assert "notes.hidegl labels texts: embedder must name a function" in capsys.readouterr().err
+    assert "notes.hidegl cannot be used: embedder must name a function" in capsys.readouterr().err
 
 
 def test_a_model_of_numbers_does_not_learn_from_a_text_beside_them(folder, capsys):
@@ -316,7 +316,7 @@ def test_a_model_of_numbers_does_not_learn_from_a_text_beside_them(folder, capsy
     hidegl("predict numbers.hidegl new.csv")
     assert [row["label"] for row in read("new.predicted.csv")] == ["0", "1", "2"]
     assert run(["predict", "numbers.hidegl", "new.csv", "-f", "--embedder", "words"]) == 2
-    assert "--embedder is for texts, but numbers.hidegl was made from numbers" in capsys.readouterr().err
+    assert "--embedder is for texts and images, but numbers.hidegl was made from numbers" in capsys.readouterr().err
 
 
 def test_a_model_of_texts_made_in_python_does_not_read_numbers_as_texts(folder, capsys):
@@ -326,7 +326,7 @@ def test_a_model_of_texts_made_in_python_does_not_read_numbers_as_texts(folder, 
     AutoHiDeGL("quick", random_state=0).fit(made.transform(texts), y).save("made.hidegl", embedder=made)
     write("numbers.csv", {"a": [1.5, 2.5], "b": [3, 4]})
     assert run(["predict", "made.hidegl", "numbers.csv"]) == 2
-    assert "made.hidegl labels texts: name their column with --columns" in capsys.readouterr().err
+    assert "the model labels texts: name their column with --text" in capsys.readouterr().err
     write("words.csv", {"word": ["violin", "soup"], "b": [3, 4]})
     hidegl("predict made.hidegl words.csv --columns word")
 
@@ -343,12 +343,11 @@ def test_a_function_of_the_working_folder_can_be_named(folder, capsys):
 
 def test_a_remark_beside_many_measurements_is_not_what_rows_are_about(folder, capsys):
     columns, _ = table()
-    columns |= {f"measured_{j}": range(240, 0, -1) for j in range(4)}
+    columns |= {f"measured_{j}": np.random.default_rng(j).normal(size=240) for j in range(4)}
     write("measured.csv", columns)
     hidegl("label measured.csv --labels topic --effort quick")
     said = capsys.readouterr().err
-    assert "learning from 5 columns of numbers" in said
-    assert "note (text)" in said
+    assert "learning from 6 columns: 5 numbers, 1 text" in said
 
 
 def test_names_and_categories_are_not_what_rows_are_about(folder, capsys):

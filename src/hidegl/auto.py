@@ -36,8 +36,10 @@ from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint, fingerprint
-from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.preparation import PREPROCESSES, learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
+
+MIXED = "mixed"
 
 MOST_SHARES = 10
 """How many class shares a summary names."""
@@ -51,9 +53,13 @@ class AutoHiDeGL(CalibratedModel):
     ----------
     effort : {"quick", "default", "best"}, default="default"
         How much time to spend: 1, 3 or 3 models, with up to 1,500, 6,000 or 15,000 points.
-    class_prior : "auto", "balanced", "labels" or array of shape (n_classes,), default="auto"
-        The share of the rows that each class has. "auto": label frequencies, shrunk towards uniform when labels are
-        few, and enforced only as strongly as the graphs allow.
+    class_prior : "auto", "balanced", "labels", dict or array of shape (n_classes,), default="auto"
+        The share of the rows that each class has, such as {"spam": 0.2, "ham": 0.8}. "auto": label frequencies, shrunk
+        towards uniform when labels are few, and enforced only as strongly as the graphs allow.
+    preprocess : {"auto", "unit", "standardize", "mixed"} or None, default="auto"
+        How columns are scaled, as in `HiDeGL`. None: they count as they are. "mixed": the same, for columns of several
+        kinds that a `hidegl.embedding.TableEncoder` has scaled; clusters may be those of a category then, so the graphs
+        count no more than the kernel classifier until labels tell.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
@@ -99,7 +105,8 @@ class AutoHiDeGL(CalibratedModel):
 
     effort: str = "default"
     _: KW_ONLY
-    class_prior: str | ArrayLike = "auto"
+    class_prior: str | ArrayLike | dict[Any, float] = "auto"
+    preprocess: str | None = "auto"
     random_state: Any = None
     device: Any = "auto"
     checkpoint: str | os.PathLike[str] | None = None
@@ -113,6 +120,7 @@ class AutoHiDeGL(CalibratedModel):
         check_name("effort", self.effort, EFFORTS)
         check_device(self.device)
         check_callback(self.callback)
+        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
@@ -140,11 +148,12 @@ class AutoHiDeGL(CalibratedModel):
         """The structures of all members on rows that are read and prepared once, each with its rule."""
         seed = seed_from(self.random_state)
         plans = member_plans(self.effort, rows.n_rows)
-        mark = fingerprint(rows, {"effort": self.effort})
+        mark = fingerprint(rows, {"effort": self.effort, "preprocess": self.preprocess})
         found = checkpoint.open(mark, seed if is_whole(self.random_state) else None)
         if found is None:
             rng = np.random.default_rng(seed)
-            preparation = learn_preparation(rows, preprocess="auto", n_components="auto", rng=rng)
+            scaling = None if self.preprocess == MIXED else self.preprocess
+            preparation = learn_preparation(rows, preprocess=scaling, n_components="auto", rng=rng)
             seeds = member_seeds(rng, len(plans))
             checkpoint.begin(seed, seeds, preparation)
         else:
@@ -156,7 +165,9 @@ class AutoHiDeGL(CalibratedModel):
 
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
         if self._sample is None:
-            self._sample = RowSample.of([spreader.structure for spreader in spreaders], self._rows, self._seed)
+            self._sample = RowSample.of(
+                [spreader.structure for spreader in spreaders], self._rows, self._seed, mixed=self.preprocess == MIXED
+            )
         strays = Strays.none(labels) if not is_auto(self.class_prior) else Strays.among(labels, spreaders, self._sample)
         strays.warn(labels)
         learned = labels.some(~strays.mask)

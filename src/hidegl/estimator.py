@@ -69,10 +69,10 @@ class HiDeGL(Model):
         learning; or "lgc" followed by thresholding and diffusing in turns, which sharpens the borders of classes.
     solver : {"direct", "cg"}, default="direct"
         A k×k factorisation, or the paper's conjugate gradients. They give the same answer.
-    class_prior : {"balanced", "labels"}, None or array of shape (n_classes,), default="balanced"
-        The share of all scores that each class gets: uniform, label frequencies, your own (in the order of `classes_`),
-        or None for no scaling, where a class with more labels may take rows of the others. The scaling acts on scores:
-        where classes overlap, a small class may get fewer rows than its share.
+    class_prior : {"balanced", "labels"}, None, dict or array of shape (n_classes,), default="balanced"
+        The share of all scores that each class gets: uniform, label frequencies, your own (by class, or in the order of
+        `classes_`), or None for no scaling, where a class with more labels may take rows of the others. The scaling
+        acts on scores: where classes overlap, a small class may get fewer rows than its share.
     preprocess : {"auto", "unit", "standardize"} or None, default="auto"
         Scale rows to length 1, or columns to unit variance with outliers clipped. "auto": "standardize" for at most 30
         columns, or if one varies far more than the others; else "unit", if no value is negative or there are more than
@@ -157,7 +157,7 @@ class HiDeGL(Model):
     graph: str = "accurate"
     rule: str = "lgc"
     solver: str = "direct"
-    class_prior: str | ArrayLike | None = "balanced"
+    class_prior: str | ArrayLike | dict[Any, float] | None = "balanced"
     preprocess: str | None = "auto"
     n_components: int | str | None = "auto"
     n_nearest: int | None = 8

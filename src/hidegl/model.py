@@ -70,6 +70,17 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         parts = [structure.assign(rows).collect().to_csr() for structure in self.structures_]
         return parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts) / len(parts))
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns that `transform` gives: the points, of each structure if there are several."""
+        check_is_fitted(self)
+        several = len(self.structures_) > 1
+        names = [
+            f"structure{number}_point{point}" if several else f"point{point}"
+            for number, structure in enumerate(self.structures_)
+            for point in range(structure.n_points)
+        ]
+        return np.array(names, dtype=object)
+
     def write_labels(self, path: str | os.PathLike[str], X: Any = None, *, accept: float | None = None) -> None:
         """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
 

@@ -17,6 +17,7 @@ from hidegl.cli.options import (
     Data,
     Effort,
     Embedder,
+    Encoding,
     Force,
     Id,
     Json,
@@ -26,6 +27,7 @@ from hidegl.cli.options import (
     Output,
     Quiet,
     Seed,
+    TableFile,
     Text,
     Without,
 )
@@ -84,6 +86,8 @@ def label(
     without: Without = None,
     text: Text = None,
     embedder: Embedder = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
@@ -99,18 +103,20 @@ def label(
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
     from hidegl.cli import classes, outputs, trust, work
+    from hidegl.cli.sources import Source
 
-    screen = Screen(as_json=json, quiet=quiet)
+    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
     check_effort(effort)
     trust.check_accept(accept)
-    out = outputs.output_path(data, output, "labelled", force=force)
-    review = trust.review_path(data, output, accept, force=force)
+    out = outputs.output_path(source.path, output, "labelled", force=force)
+    review = trust.review_path(source.path, output, accept, force=force)
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
-    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
-    task = work.Task.read(data, screen, asked)
-    task.require_labels("learn")
+    asked = work.Asked(
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn"
+    )
+    task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
     tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
@@ -143,6 +149,8 @@ def suggest(
     without: Without = None,
     text: Text = None,
     embedder: Embedder = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
@@ -156,11 +164,12 @@ def suggest(
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
     from hidegl.cli import outputs, work
+    from hidegl.cli.sources import Source
 
-    screen = Screen(as_json=json, quiet=quiet)
-    out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
-    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
-    task = work.Task.read(data, screen, asked)
+    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
+    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table)
+    task = work.Task.read(source, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
@@ -188,6 +197,8 @@ def audit(
     without: Without = None,
     text: Text = None,
     embedder: Embedder = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
     force: Force = False,
@@ -199,14 +210,16 @@ def audit(
     [dim]hidegl audit digits.csv --labels digit[/]
     """
     from hidegl.cli import outputs, work
+    from hidegl.cli.sources import Source
 
-    screen = Screen(as_json=json, quiet=quiet)
+    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
     check_effort(effort)
     if output is not None:
-        output = outputs.output_path(data, output, "audit", force=force)
-    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
-    task = work.Task.read(data, screen, asked)
-    task.require_labels("judge")
+        output = outputs.output_path(source.path, output, "audit", force=force)
+    asked = work.Asked(
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge"
+    )
+    task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
@@ -232,7 +245,7 @@ def audit(
     if unjudged:
         screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
-        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
+        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]}, task)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 

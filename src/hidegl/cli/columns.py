@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,28 +12,29 @@ import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
 from hidegl.cli.texts import FEW_NUMBERS, telling_text
+from hidegl.embedding.column_kinds import MOST_LEVELS, Kind, kind_of
 from hidegl.files.columns import (
-    NamedNumbers,
     finite_matrix,
     holds_vectors_as_text,
     is_numeric,
     is_text,
     is_vector,
     spoken,
-    stacked,
     vectors,
     width,
 )
-from hidegl.files.mistakes import GapsError, UseError, named, perhaps
-from hidegl.files.reading import read_rows
+from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
-from hidegl.rows.local import LocalRows
 
-ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
 RESULT_NAMES = ("label", "confidence", "given")
+
+ALWAYS_LABELS = ("label", "labels", "target")
+"""Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""
 
 MEMORY_SHARE = 4
 """Rows on disk are read into memory if they need at most the free memory divided by this."""
+
+PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
 
 @dataclass
@@ -42,26 +42,34 @@ class Columns:
     """The columns to learn from, and the columns that are left out, with the reason."""
 
     features: list[str]
-    """Columns of numbers, or one column of vectors; none for a matrix."""
+    """Columns of a table, one column of vectors, or columns of text; none for a matrix and images."""
 
     kind: str
-    """"numbers", "vectors", "texts" or "matrix"."""
+    """"table", "vectors", "texts", "matrix" or "images"."""
 
     left_out: dict[str, str] = field(default_factory=dict)
-    of_model: bool = False
-    """Whether a model learned from them, so that none can be left out."""
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    """What each column of a table holds."""
 
     def __str__(self) -> str:
-        if self.kind == "matrix":
-            return "the matrix"
+        if self.kind in ("matrix", "images"):
+            return f"the {self.kind}"
         if self.kind == "vectors":
             return f"the vectors in {self.features[0]!r}"
         if self.kind == "texts":
             return f"the text in {' and '.join(map(repr, self.features))}"
         if len(self.features) == 1:
             return f"the column {self.features[0]!r}"
-        shown = self.features if len(self.features) <= 4 else [*self.features[:2], "…", self.features[-1]]
-        return f"{len(self.features)} columns of numbers ({', '.join(shown)})"
+        if self.is_numeric:
+            shown = self.features if len(self.features) <= 4 else [*self.features[:2], "…", self.features[-1]]
+            return f"{len(self.features)} columns of numbers ({', '.join(shown)})"
+        counts = Counter(kind.name for kind in self.kinds.values())
+        parts = [f"{n} {kind if n == 1 else PLURALS[kind]}" for kind in PLURALS if (n := counts[kind])]
+        return f"{len(self.features)} columns: {', '.join(parts)}"
+
+    @property
+    def is_numeric(self) -> bool:
+        return all(kind.name == "number" for kind in self.kinds.values())
 
     @property
     def reasons(self) -> dict[str, list[str]]:
@@ -87,18 +95,22 @@ def choose_columns(
     id_column: str | None,
     label_column: str | None,
     text: list[str] | None = None,
-    find_text: bool = True,
+    numbers_only: bool = False,
 ) -> Columns:
     """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
-    else all columns of numbers.
+    else all columns that can tell rows apart.
     """
-    check_known(table, [*(wanted or []), *without], "--columns" if wanted else "--without")
+    check_known(table, wanted or [], "--columns")
+    check_known(table, without, "--without")
     check_known(table, text or [], "--text")
     left_out = dict.fromkeys(without, "excluded by --without")
     if id_column:
         left_out[id_column] = "the id"
     if label_column:
         left_out[label_column] = "the label"
+    for name in wanted or ():
+        if name in left_out:
+            raise UseError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
     if text:
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
@@ -106,75 +118,82 @@ def choose_columns(
             raise UseError("--columns is for files with named columns; a matrix is used as a whole")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
-    of_vectors, numbers = learned_from(table, wanted, left_out)
-    if wanted and of_vectors and (numbers or len(of_vectors) > 1):
-        raise UseError(f"--columns takes one column of vectors or several of numbers, got {named(wanted)}")
-    if of_vectors:
-        best = max(of_vectors, key=lambda name: width(table, name))
-        left_out |= {name: f"the vectors in {best!r} are used" for name in of_vectors if name != best}
-        left_out |= dict.fromkeys(numbers, f"the vectors in {best!r} are used")
-        return Columns([best], "vectors", left_out)
-    can_be_text = find_text and not wanted and len(numbers) <= FEW_NUMBERS
-    about = telling_text(table, [name for name, why in left_out.items() if why == "text" and can_be_text])
+    names = wanted or [name for name in table.names if name not in left_out]
+    if of_vectors := [name for name in names if holds_vectors(table, name)]:
+        return of_longest(table, of_vectors, names, left_out, wanted)
+    kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name) for name in names}
+    left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
+    used = {name: kind for name, kind in kinds.items() if kind.name}
+    if numbers_only:
+        left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
+        used = {name: kind for name, kind in used.items() if kind.name == "number"}
+    n_numbers = sum(kind.name == "number" for kind in used.values())
+    about = None if wanted or numbers_only or n_numbers > FEW_NUMBERS else telling_text(table, list(used))
     if about is not None:
-        del left_out[about]
-        left_out |= dict.fromkeys(numbers, f"the text in {about!r} is used; --columns takes numbers instead")
-        return Columns([about], "texts", left_out)
-    if not numbers:
+        why = f"the text in {about!r} is used; --columns takes other columns instead"
+        return Columns([about], "texts", left_out | {name: why for name in used if name != about})
+    if not used:
         raise UseError(
-            f"there is no column of numbers to learn from, only {explain(left_out)}: name a column of text with --text"
+            f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
         )
-    return Columns(numbers, "numbers", left_out)
+    return Columns(list(used), "table", left_out, used)
 
 
-def learned_from(table: Table, wanted: list[str] | None, left_out: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The columns of vectors and those of numbers that can be used; the others are added to those left out."""
-    of_vectors: list[str] = []
-    numbers: list[str] = []
-    for name in wanted or [name for name in table.names if name not in left_out]:
-        kind = table.schema.field(name).type
-        if is_vector(kind) or (is_text(kind) and holds_vectors_as_text(table.column(name))):
-            of_vectors.append(name)
-        elif wanted and not is_numeric(kind):
-            also = f"; --text {name} learns from text" if is_text(kind) else ""
-            raise UseError(f"--columns: {name!r} holds {spoken(kind)}, but numbers are needed{also}")
-        elif reason := wanted is None and why_not(name, kind, table):
-            left_out[name] = reason
-        else:
-            numbers.append(name)
-    return of_vectors, numbers
+def holds_vectors(table: Table, name: str) -> bool:
+    kind = table.schema.field(name).type
+    return is_vector(kind) or (is_text(kind) and holds_vectors_as_text(beginning(table, name)))
+
+
+def of_longest(
+    table: Table, of_vectors: list[str], names: list[str], left_out: dict[str, str], wanted: list[str] | None
+) -> Columns:
+    """The longest of several columns of vectors."""
+    if wanted and len(wanted) > 1:
+        raise UseError(f"--columns takes one column of vectors or several others, got {named(wanted)}")
+    best = max(of_vectors, key=lambda name: width(table, name))
+    others = dict.fromkeys((name for name in names if name != best), f"the vectors in {best!r} are used")
+    return Columns([best], "vectors", left_out | others)
 
 
 def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:
     """The columns of text that were asked for."""
     if wanted:
-        raise UseError("--text and --columns exclude each other: rows are told apart by texts or by numbers")
+        raise UseError("--text and --columns exclude each other: --columns takes texts too, by their words")
     for name in text:
         if name in left_out:
             raise UseError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
         if not is_text(kind := table.schema.field(name).type) and not pa.types.is_null(kind):
-            raise UseError(f"--text: {name!r} holds {spoken(kind)}, not text; --columns {name} learns from numbers")
+            held = "numbers" if is_numeric(kind) else spoken(kind)
+            raise UseError(f"--text: {name!r} holds {held}, not text; --columns {name} learns from {held}")
     others = [name for name in table.names if name not in (*left_out, *text)]
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
 
-def why_not(name: str, kind: pa.DataType, table: Table) -> str:
-    """Why a column is not used for learning; empty if it is used."""
-    if not is_numeric(kind):
-        return spoken(kind)
-    if name.lower() in RESULT_NAMES and name.lower() != "label":
-        return "a result of hidegl"
-    if name.lower() in ID_NAMES or re.search(r"(?:^|[_\W])(?:id|uuid)$|[a-z]I[dD]$", name):
-        return "an id"
-    if pa.types.is_null(kind):
-        return "empty"
-    if pa.types.is_integer(kind) and table.n_rows > 2 and not table.on_disk:
-        column = table.column(name)
-        if not column.null_count:
-            steps = np.diff(column.to_numpy().astype(np.float64))
-            if np.all(steps == 1):
-                return "row numbers"
-    return ""
+def kind_in(table: Table, name: str) -> Kind:
+    """What a column holds; of a table on disk, as far as its first rows tell."""
+    has_results = {"confidence", "given"} <= {name.lower() for name in table.names}
+    if has_results and name.lower() in RESULT_NAMES:
+        return Kind("", "a result of hidegl")
+    if name.lower() in ALWAYS_LABELS:
+        return Kind("", "named like labels, which are elsewhere; --columns takes it")
+    return kind_of(name, beginning(table, name))
+
+
+def wanted_kind(table: Table, name: str) -> Kind:
+    """What a column holds that the user wants, even if it is an id."""
+    column = beginning(table, name)
+    found, kind = kind_of(name, column), column.type
+    if found.name:
+        return found
+    if is_numeric(kind):
+        return Kind("number")
+    if is_text(kind) and column.null_count < len(column):
+        return Kind("category" if len(column.unique()) <= MOST_LEVELS else "text")
+    raise UseError(f"--columns: {name!r} cannot be learned from: {found.reason}")
+
+
+def beginning(table: Table, name: str) -> pa.ChunkedArray:
+    return next(table.batches([name])).column(0) if table.on_disk else table.column(name)
 
 
 def explain(left_out: dict[str, str]) -> str:
@@ -182,27 +201,20 @@ def explain(left_out: dict[str, str]) -> str:
     return "; ".join(f"{named(names, 3)} ({reason})" for reason, names in by_reason.items())
 
 
-def numbers_of(path: Path, table: Table, columns: Columns) -> Any:
-    """X for `fit` and `predict`: an array, named rows, or rows on disk if they do not fit into memory."""
-    if isinstance(table, ParquetTable) and table_bytes(table, columns) > available_memory() / MEMORY_SHARE:
-        return read_rows(path, columns.features)
-    if columns.kind == "matrix":
-        matrix = table.matrix if isinstance(table, MemoryTable) else None
-        assert matrix is not None
-        if isinstance(matrix, np.memmap) and matrix.nbytes > available_memory() / MEMORY_SHARE:
-            return matrix
-        return finite_matrix(np.asarray(matrix))
+def matrix_of(table: Table, columns: Columns) -> Any:
+    """X of a matrix or a column of vectors: an array, or one on disk if it does not fit into memory."""
     if columns.kind == "vectors":
         return finite_matrix(vectors(columns.features[0], table.column(columns.features[0])))
-    try:
-        return LocalRows(NamedNumbers(stacked(table, columns.features), columns.features))
-    except GapsError as error:
-        if columns.of_model:
-            raise UseError(f"{error.found}: fill them in, the model learned from these columns") from error
-        names = ",".join(error.columns[:4]) + (",…" if len(error.columns) > 4 else "")
-        raise UseError(f"{error} with --without {names}") from error
+    matrix = table.matrix if isinstance(table, MemoryTable) else None
+    assert matrix is not None
+    if isinstance(matrix, np.memmap) and matrix.nbytes > available_memory() / MEMORY_SHARE:
+        return matrix
+    return finite_matrix(np.asarray(matrix))
 
 
-def table_bytes(table: Table, columns: Columns) -> int:
-    per_row = len(columns.features) if columns.kind != "vectors" else width(table, columns.features[0])
-    return 8 * per_row * table.n_rows
+def stays_on_disk(table: Table, columns: Columns) -> bool:
+    """Whether rows are read in blocks, because they do not fit into memory."""
+    if not isinstance(table, ParquetTable):
+        return False
+    per_row = width(table, columns.features[0]) if columns.kind == "vectors" else len(columns.features)
+    return 8 * per_row * table.n_rows > available_memory() / MEMORY_SHARE

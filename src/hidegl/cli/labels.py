@@ -16,6 +16,7 @@ from hidegl.files.columns import is_text, spoken
 from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
 from hidegl.files.opening import open_table
 from hidegl.files.tables import Table
+from hidegl.files.writing import DELIMITERS
 from hidegl.spreading.labels import UNLABELLED, is_blank, names_alike
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
@@ -36,17 +37,45 @@ class LabelColumn:
     def n_labels(self) -> int:
         return 0 if self.y is None else int(np.sum(known(self.y)))
 
+    @property
+    def classes(self) -> list[Any]:
+        return [] if self.y is None else sorted(set(self.y[known(self.y)].tolist()), key=str)
+
+    def require(self, what: str | None, source: object) -> None:
+        """Raise an error unless there are labels of at least two classes, if they are needed for something."""
+        if what is None:
+            return
+        if self.y is None:
+            raise UseError(
+                f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {source}` says "
+                f"which rows to label first"
+            )
+        if self.n_labels == 0:
+            raise UseError(
+                f"no labels yet in {self.source}, only blanks: fill in some; `hidegl suggest {source}` says which rows "
+                f"help most"
+            )
+        if len(self.classes) == 1:
+            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class")
+
 
 def known(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
 
 
-def find_labels(table: Table, option: str | None, id_column: str | None, *, merge_names: bool = False) -> LabelColumn:
+def find_labels(
+    table: Table,
+    option: str | None,
+    id_column: str | None,
+    *,
+    merge_names: bool = False,
+    encoding: str | None = None,
+) -> LabelColumn:
     """The labels of a column or a file. Without the option, a column named label, class, target or y is used.
 
     Names that differ in case, space or accents only can be merged into the most frequent of them.
     """
-    found = labels_as_written(table, option, id_column)
+    found = labels_as_written(table, option, id_column, encoding)
     if not merge_names or found.y is None or found.y.dtype.kind != "O":
         return found
     counts = Counter(name for name in found.y.tolist() if name is not None)
@@ -59,7 +88,7 @@ def find_labels(table: Table, option: str | None, id_column: str | None, *, merg
     return found
 
 
-def labels_as_written(table: Table, option: str | None, id_column: str | None) -> LabelColumn:
+def labels_as_written(table: Table, option: str | None, id_column: str | None, encoding: str | None) -> LabelColumn:
     if option is None:
         by_name = {name.lower(): name for name in table.names}
         name = next((by_name[name] for name in LABEL_NAMES if name in by_name), None)
@@ -71,15 +100,17 @@ def labels_as_written(table: Table, option: str | None, id_column: str | None) -
         raise UseError(
             f"--labels {option}: there is no such column and no such file{perhaps(option, table.names) or '; ' + has}"
         )
-    return file_labels(table, Path(option), id_column)
+    return file_labels(table, Path(option), id_column, encoding)
 
 
 def column_labels(table: Table, name: str) -> LabelColumn:
-    y, notes = parse_labels(table.column(name), f"the column {name!r}")
+    given, told = only_given(table, name)
+    y, notes = parse_labels(given, f"the column {name!r}")
+    notes = [*told, *notes]
     return LabelColumn(y, f"the column {name!r}", name, notes)
 
 
-def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
+def file_labels(table: Table, path: Path, id_column: str | None, encoding: str | None) -> LabelColumn:
     """One label per row in order, or labels of some rows by row number (`row`) or by id."""
     if path.suffix == ".npy":
         values = load_label_array(path)
@@ -89,7 +120,7 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
             )
         y, notes = parse_labels(as_column(values), str(path))
         return LabelColumn(y, str(path), None, notes)
-    labels = open_table(path)
+    labels = open_table(path, encoding=encoding if path.suffix.lower() in DELIMITERS else None)
     names = {name.lower(): name for name in labels.names}
     value = next((names[name] for name in LABEL_NAMES if name in names), None)
     places = "row" if "row" in names else None
@@ -99,7 +130,9 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
         if len(rest) != 1:
             raise UseError(f"{path} must have a column named label; it has {named(labels.names)}")
         value = rest[0]
-    found, notes = parse_labels(labels.column(value), str(path))
+    given, told = only_given(labels, value)
+    found, notes = parse_labels(given, str(path))
+    notes = [*told, *notes]
     if key:
         rows = rows_of_ids(table.column(key), labels.column(key), path)
     elif places:
@@ -114,6 +147,19 @@ def file_labels(table: Table, path: Path, id_column: str | None) -> LabelColumn:
     y = np.full(table.n_rows, None, dtype=object)
     y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
     return LabelColumn(y, str(path), None, notes)
+
+
+def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
+    """The labels of a column; of an output of hidegl, those that a person gave. And notes for the user."""
+    column = table.column(name)
+    by_name = {other.lower(): other for other in table.names}
+    if name.lower() != "label" or not {"confidence", "given"} <= set(by_name):
+        return column, []
+    given = table.column(by_name["given"])
+    if not pa.types.is_boolean(given.type):
+        return column, []
+    kept = pc.if_else(pc.fill_null(given, False), column, pa.scalar(None, column.type))
+    return kept, ["this is an output of hidegl: its labels count where 'given' is true"]
 
 
 def load_label_array(path: Path) -> NDArray[Any]:

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet (a file or a folder), NPY or NPZ.", metavar="DATA", show_default=False)
+    list[Path],
+    typer.Argument(
+        help="A table (CSV, TSV, Excel, Parquet, JSON lines, Feather), a matrix (NPY, NPZ), or a folder of images. "
+        "Several files with the same columns, a pattern, or - for standard input.",
+        metavar="DATA",
+        show_default=False,
+    ),
 ]
 SavedModel = Annotated[
     Path, typer.Argument(help="What `hidegl label --model` saved.", metavar="MODEL", show_default=False)
@@ -17,7 +23,8 @@ Labels = Annotated[
     str | None,
     typer.Option(
         help="The column of DATA, or the file, with the labels; blank means none. A file has one label per row, or "
-        "a column 'row' (or the id) and a column 'label'. Default: a column named label, class, target or y.",
+        "a column 'row' (or the id) and a column 'label'. For images: a file with the columns 'path' and 'label', or "
+        "'folders' for the names of subfolders. Default: a column named label, class, target or y.",
         metavar="COLUMN|FILE",
         show_default=False,
     ),
@@ -39,15 +46,25 @@ Text = Annotated[
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="How texts become vectors: minilm, words, a sentence-transformers model, or package.module:function. "
-        "Default: minilm if it is installed, and words otherwise.",
+        help="How texts become vectors: minilm, words, a sentence-transformers model, or package.module:function; and "
+        "images: efficientnet, pixels, or the same. Default: the first that is installed.",
         metavar="NAME",
         show_default=False,
     ),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep the vectors of texts in .hidegl_cache.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Do not keep the vectors of texts and images in .hidegl_cache.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="The encoding of text files, such as latin1. Default: UTF-8.", metavar="NAME")
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--table", help="A table of ids, labels or texts beside a matrix: one line per row.", metavar="FILE"),
+]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The file to write: .csv, .tsv or .parquet.", metavar="FILE")
+    Path | None,
+    typer.Option("--output", "-o", help="The file to write: .csv, .tsv, .parquet, .jsonl or .feather.", metavar="FILE"),
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
 Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]

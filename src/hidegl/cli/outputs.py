@@ -51,8 +51,8 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
-    with labels, writing(out), table_writer(out) as write, ExitStack() as files:
-        write_review = None if review is None else files.enter_context(table_writer(review))
+    with labels, writing(out), table_writer(out, task.signs) as write, ExitStack() as files:
+        write_review = None if review is None else files.enter_context(table_writer(review, task.signs))
         for block in labels:
             tally.add(block)
             n = len(block)
@@ -94,11 +94,11 @@ class InputColumns:
         return dict(zip(whole.column_names, whole.slice(0, n).columns, strict=True))
 
 
-def write_columns(out: Path, columns: dict[str, Any]) -> None:
+def write_columns(out: Path, columns: dict[str, Any], task: Task) -> None:
     """Write a small table of lists or arrays."""
     plain = {name: [as_python(value) for value in values] for name, values in columns.items()}
     with writing(out):
-        write_table(out, plain)
+        write_table(out, plain, task.signs)
 
 
 def as_python(value: Any) -> Any:
@@ -117,7 +117,9 @@ def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -
     why = [suggestion.reason for suggestion in suggestions] + [None] * len(before)
     described.pop("why", None)  # of an earlier round
     with writing(out):
-        write_table(out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())})
+        write_table(
+            out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())}, task.signs
+        )
 
 
 def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -138,10 +140,11 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
         write_report(
             path,
             model,
-            title=task.path.name,
+            title=task.source.title,
             tally=tally,
             describe=lambda rows: named_rows(task, rows),
             seconds=seconds,
+            thumbnails=task.thumbnails,
             facts={"learned from": str(task.columns), "labels": task.labels.source},
         )
 

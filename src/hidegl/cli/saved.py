@@ -5,22 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hidegl.cli.options import Accept, ColumnNames, Data, Embedder, Force, Json, NoCache, Output, Quiet, SavedModel
+from hidegl.cli.options import (
+    Accept,
+    ColumnNames,
+    Data,
+    Embedder,
+    Encoding,
+    Force,
+    Id,
+    Json,
+    NoCache,
+    Output,
+    Quiet,
+    SavedModel,
+    TableFile,
+    Text,
+)
 from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError, WorkError, named
 
 if TYPE_CHECKING:
     from hidegl.cli.work import Model
-    from hidegl.embedding import TextEmbedder
+    from hidegl.embedding import Embedder as AnyEmbedder
 
 
 def predict(
     model: SavedModel,
     data: Data,
+    id: Id = None,  # noqa: A002
     output: Output = None,
     accept: Accept = None,
     columns: ColumnNames = None,
+    text: Text = None,
     embedder: Embedder = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
     no_cache: NoCache = False,
     force: Force = False,
     json: Json = False,
@@ -30,35 +49,21 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, labels, outputs, texts, trust, work
-    from hidegl.cli import columns as chosen_columns
-    from hidegl.files.opening import open_table
+    from hidegl.cli import classes, outputs, trust, work
+    from hidegl.cli.new_rows import new_rows
+    from hidegl.cli.sources import Source
 
     screen = Screen(as_json=json, quiet=quiet)
     trust.check_accept(accept)
-    out = outputs.output_path(data, output, "predicted", force=force)
-    review = trust.review_path(data, output, accept, force=force)
+    source = Source.of(data)
+    out = outputs.output_path(source.path, output, "predicted", force=force)
+    review = trust.review_path(source.path, output, accept, force=force)
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
-    reader, table = read_embedder(model, embedder), open_table(data)
-    names = getattr(learned, "feature_names_in_", None) if reader is None else reader.columns
-    wanted = work.split(columns) or (None if names is None else [str(name) for name in names])
-    missing = [name for name in wanted or () if name not in table.names]
-    if missing:
-        raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
-    asked: dict[str, Any] = (
-        {"wanted": wanted, "find_text": False} if reader is None else {"wanted": None, "text": wanted}
-    )
-    chosen = chosen_columns.choose_columns(table, **asked, without=[], id_column=None, label_column=None)
-    chosen.of_model = True
-    task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
-    screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
-    if reader is not None:
-        if chosen.kind != "texts":
-            raise UseError(f"{model} labels texts: name their column with --columns")
-        found = texts.Vectors(data, screen, cached=not no_cache)
-        task.use(found.of(texts.texts_of(table, chosen.features), reader))
+    reader = read_embedder(model, embedder)
+    asked = work.Asked(None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table)
+    task = new_rows(learned, reader, source, model, screen, asked)
     with work.warnings_as_notes(screen):
         acceptance = trust.acceptance_of(learned, accept, task.X)
         predicted = learned.stream_labels(task.X)
@@ -69,7 +74,7 @@ def predict(
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
     if review is not None:
         screen.note("review", str(review))
-    screen.result({"rows": table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
+    screen.result({"rows": task.table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
 
 
 def inspect(
@@ -80,7 +85,7 @@ def inspect(
 
     [dim]hidegl inspect digits.hidegl[/]
     """
-    from hidegl.embedding.texts import embedder_values
+    from hidegl.embedding.saved import embedder_values
     from hidegl.showing.report import described_settings
 
     screen = Screen(as_json=json)
@@ -91,7 +96,7 @@ def inspect(
         "size": f"{model.stat().st_size / 1e6:.1f} MB",
         "rows": learned.n_rows_,
         "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
-        **({} if embedder is None else {"embedder": embedder["mark"]}),
+        **({} if embedder is None else {"embedder": described_embedder(embedder)}),
         "labels": len(learned.given_labels_.rows),
         "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
         **described_settings(learned),
@@ -114,8 +119,16 @@ def read_model(path: Path) -> Model:
         raise WorkError(said + damaged) from error
 
 
-def read_embedder(path: Path, name: str | None) -> TextEmbedder | None:
-    """The embedder of a model of texts, which is not another one than that with this name."""
+def described_embedder(values: dict[str, Any]) -> str:
+    """What a model was made from, as its file says."""
+    if values.get("kind") == "table":
+        columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
+        return f"columns of a table: {columns}"
+    return f"{values['mark']}, for {values.get('kind', 'texts')}"
+
+
+def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
+    """The embedder of a model, which is not another one than that with this name."""
     from hidegl.cli.texts import functions_of_this_folder
     from hidegl.embedding import load_embedder
 
@@ -123,7 +136,7 @@ def read_embedder(path: Path, name: str | None) -> TextEmbedder | None:
         with functions_of_this_folder():
             found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
-        raise WorkError(f"{path} labels texts: {error}") from error
+        raise WorkError(f"the embedder of {path} cannot be used: {error}") from error
     if found is None and name is not None:
-        raise UseError(f"--embedder is for texts, but {path} was made from numbers")
+        raise UseError(f"--embedder is for texts and images, but {path} was made from numbers")
     return found

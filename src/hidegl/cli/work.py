@@ -4,62 +4,75 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, numbers_of
+from hidegl.cli import images
+from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, matrix_of, stays_on_disk
 from hidegl.cli.labels import LabelColumn, find_labels
+from hidegl.cli.mixed import learned_table
 from hidegl.cli.screen import Screen
-from hidegl.cli.texts import Vectors, texts_of
-from hidegl.embedding import TextEmbedder
+from hidegl.cli.sources import Source, with_table
+from hidegl.cli.texts import TextVectors, texts_of
+from hidegl.embedding import Embedder, TableEncoder
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.mistakes import UseError, named
-from hidegl.files.opening import open_table
-from hidegl.files.tables import Table
+from hidegl.files.reading import read_rows
+from hidegl.files.tables import MemoryTable, Table
+from hidegl.files.writing import Signs
 
 Model = HiDeGL | AutoHiDeGL
 
 
 class Asked(NamedTuple):
-    """What a command was told about its file."""
+    """What a command was told about its data."""
 
-    labels: str | None
-    id_column: str | None
-    columns: str | None
-    without: str | None
-    merge_names: bool
-    text: str | None
-    embedder: str | None
-    cache: bool
+    labels: str | None = None
+    id_column: str | None = None
+    columns: str | None = None
+    without: str | None = None
+    merge_names: bool = False
+    text: str | None = None
+    embedder: str | None = None
+    cache: bool = True
+    encoding: str | None = None
+    table: Path | None = None
+    labels_to: str | None = None
+    """What labels are needed for, such as "learn"; None if a command goes without."""
 
 
 @dataclass
 class Task:
-    """A file, the columns to learn from, and the labels."""
+    """The data, the columns to learn from, and the labels."""
 
-    path: Path
+    source: Source
     table: Table
     columns: Columns
     labels: LabelColumn
     id_column: str | None
-    embedder: TextEmbedder | None = None
-    """What made vectors of the texts."""
+    X: Any = field(default=None, repr=False)
+    """The rows for `fit` and `predict`: an array, named rows, or rows on disk if they do not fit into memory."""
 
-    _X: Any = field(default=None, repr=False)
+    embedder: Embedder | None = None
+    """What made vectors of the rows, if something did."""
 
     @classmethod
-    def read(cls, path: Path, screen: Screen, asked: Asked) -> Task:
-        table, id_column = open_table(path), asked.id_column
+    def read(cls, source: Source, screen: Screen, asked: Asked) -> Task:
+        if images.are_in(source):
+            return cls.of_images(source, screen, asked)
+        table, id_column = opened(source, asked), asked.id_column
         if id_column is not None and id_column not in table.names:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
             raise UseError(f"--id: there is no column {id_column!r}; {has}")
-        given = find_labels(table, asked.labels, id_column, merge_names=asked.merge_names)
+        given = find_labels(table, asked.labels, id_column, merge_names=asked.merge_names, encoding=asked.encoding)
         chosen = choose_columns(
             table,
             wanted=split(asked.columns),
@@ -68,58 +81,74 @@ class Task:
             label_column=given.column,
             text=split(asked.text),
         )
-        task = cls(path, table, chosen, given, id_column)
+        if asked.embedder is not None and chosen.kind != "texts":
+            raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
+        given.require(asked.labels_to, source)
+        task = cls(source, table, chosen, given, id_column)
+        if chosen.kind == "table" and stays_on_disk(table, chosen):
+            task.leave_numbers()
         task.tell(screen)
-        if chosen.kind == "texts":
-            found = Vectors(path, screen, cached=asked.cache)
-            vectors, task.embedder = found.learned(texts_of(table, chosen.features), asked.embedder or "auto")
-            task.embedder.columns = chosen.features
-            task.use(vectors)
-        elif asked.embedder is not None:
-            raise UseError(f"--embedder is for texts, but {path} is learned from {chosen}: name the text with --text")
+        task.take_rows(screen, asked)
         return task
 
+    @classmethod
+    def of_images(cls, source: Source, screen: Screen, asked: Asked) -> Task:
+        """Every image is a row, and its path is the id."""
+        refused = {"--columns": asked.columns, "--without": asked.without, "--text": asked.text, "--table": asked.table}
+        for option, value in refused.items():
+            if value is not None:
+                raise UseError(f"{option} is for tables, but {source} holds images")
+        everything = images.all_paths(source)
+        if asked.labels == images.FOLDERS:
+            given = LabelColumn(images.folders_of(source, everything), "the names of folders")
+        else:
+            given = find_labels(
+                everything, asked.labels, images.PATH, merge_names=asked.merge_names, encoding=asked.encoding
+            )
+        given.require(asked.labels_to, source)
+        rows, embedder = images.learned(source, screen, asked.embedder or "auto", cached=asked.cache)
+        if given.y is not None:
+            given.y = given.y[rows.readable]
+        task = cls(source, rows.table, Columns([], "images"), given, images.PATH, rows.vectors, embedder)
+        task.tell(screen)
+        return task
+
+    def leave_numbers(self) -> None:
+        """Learn from the numbers alone, because the rows are read from disk."""
+        kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
+        others = [name for name in self.columns.kinds if name not in kinds]
+        if not kinds:
+            raise UseError(f"{self.source} does not fit into memory, and has no columns of numbers to read in parts")
+        left_out = self.columns.left_out | dict.fromkeys(others, "not a number, in a file larger than the memory")
+        self.columns = Columns(list(kinds), "table", left_out, kinds)
+
+    def take_rows(self, screen: Screen, asked: Asked) -> None:
+        """Make X of the columns, with an embedder if that takes one."""
+        table, columns = self.table, self.columns
+        if columns.kind == "texts":
+            found = TextVectors(self.path, screen, cached=asked.cache)
+            self.X, embedder = found.learned(texts_of(table, columns.features), asked.embedder or "auto")
+            embedder.columns = columns.features
+            self.embedder = embedder
+        elif columns.kind != "matrix" and stays_on_disk(table, columns):
+            self.X = read_rows(self.source.pattern, columns.features)
+        elif columns.kind == "table":
+            self.X, self.embedder = learned_table(table, columns, screen)
+        else:
+            self.X = matrix_of(table, columns)
+
+    @property
+    def path(self) -> Path:
+        return self.source.path
+
     def tell(self, screen: Screen) -> None:
-        screen.note("read", f"{self.path}: {self.table.n_rows:,} rows; learning from {self.columns}")
+        screen.note("read", f"{self.source}: {self.table.n_rows:,} rows; learning from {self.columns}")
         if self.columns.left_out:
             screen.note("left out", explain(self.columns.left_out))
         if self.labels.y is not None:
             screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
         for note in (*self.table.notes, *self.labels.notes):
             screen.warn(note)
-
-    @property
-    def X(self) -> Any:
-        if self._X is None:
-            self._X = numbers_of(self.path, self.table, self.columns)
-        return self._X
-
-    def use(self, X: Any) -> None:
-        """Learn from these rows, which were made of the columns."""
-        self._X = X
-
-    def require_labels(self, what: str) -> None:
-        """Raise an error unless there are labels of at least two classes."""
-        if self.labels.y is None:
-            raise UseError(
-                f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {self.path}` says "
-                f"which rows to label first"
-            )
-        if self.labels.n_labels == 0:
-            raise UseError(
-                f"{self.labels.source} has no labels yet, only blanks: fill in some; `hidegl suggest "
-                f"{self.path}` says which rows help most"
-            )
-        classes = self.classes
-        if len(classes) == 1:
-            raise UseError(f"all labels are {classes[0]!r}: give at least one label of another class")
-
-    @property
-    def classes(self) -> list[Any]:
-        y = self.labels.y
-        return (
-            [] if y is None else sorted({value for value in y.tolist() if value is not None and value != -1}, key=str)
-        )
 
     @property
     def kept(self) -> list[str]:
@@ -129,6 +158,19 @@ class Task:
             for name in self.table.names
             if name.lower() not in RESULT_NAMES and not is_vector(self.table.schema.field(name).type)
         ]
+
+    @property
+    def signs(self) -> Signs | None:
+        """The signs of the text file that was read, for those that are written."""
+        layout = self.table.layout
+        return None if layout is None else Signs(layout.delimiter, layout.decimal)
+
+    @property
+    def thumbnails(self) -> Callable[[NDArray[np.intp]], list[str]] | None:
+        """From rows to small images, where rows are images."""
+        if self.columns.kind != "images" or not isinstance(self.table, MemoryTable):
+            return None
+        return partial(images.thumbnails, self.source, self.table)
 
     @property
     def telling(self) -> list[str]:
@@ -141,6 +183,11 @@ class Task:
         longest = max(texts, key=lambda name: texts[name], default=None)
         own_id = self.id_column or next((n for n, why in self.columns.left_out.items() if why == "an id"), None)
         return [name for name in dict.fromkeys([own_id, longest]) if name is not None]
+
+
+def opened(source: Source, asked: Asked) -> Table:
+    table = source.open(asked.encoding)
+    return table if asked.table is None else with_table(source, table, asked.table, asked.encoding)
 
 
 def split(names: str | None) -> list[str] | None:
@@ -157,7 +204,9 @@ def text_length(table: Table, name: str) -> float:
 
 def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, and the seconds it took."""
-    model = AutoHiDeGL(effort, random_state=seed, verbose=screen.verbose)
+    is_scaled = isinstance(task.embedder, TableEncoder) and task.embedder.is_scaled
+    preprocess = "mixed" if is_scaled else "auto"
+    model = AutoHiDeGL(effort, preprocess=preprocess, random_state=seed, verbose=screen.verbose)
     X, begun = task.X, time.perf_counter()
     with warnings_as_notes(screen):
         model.fit(X, task.labels.y)

@@ -1,5 +1,22 @@
-"""Vectors of what people have: texts. `TextEmbedder` is a scikit-learn transformer, for a Pipeline or alone."""
+"""Vectors of what people have: texts, images and tables. Each is a scikit-learn transformer."""
 
-from hidegl.embedding.texts import TextEmbedder, load_embedder
+from __future__ import annotations
 
-__all__ = ["TextEmbedder", "load_embedder"]
+from typing import Any
+
+from hidegl.embedding.images import ImageEmbedder
+from hidegl.embedding.saved import Embedder, load_embedder
+from hidegl.embedding.texts import TextEmbedder
+
+__all__ = ["Embedder", "ImageEmbedder", "TableEncoder", "TextEmbedder", "load_embedder"]
+
+
+def __getattr__(name: str) -> Any:
+    """`TableEncoder` needs pyarrow, and the others do not."""
+    if name != "TableEncoder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from hidegl.embedding.tables import TableEncoder
+    except ImportError as error:
+        raise ImportError("TableEncoder needs pyarrow: pip install 'hidegl[files]'") from error
+    return TableEncoder

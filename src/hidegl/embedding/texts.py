@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import EMBEDDER, State, read_archive, under
+from hidegl.basics.archives import State
 from hidegl.embedding.ways import Way, chosen, restored
 
 
@@ -36,6 +35,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     (3, 2)
     """
 
+    kind = "texts"
     columns: list[str] | None = None
     """The columns of a table that the texts were in, if they were."""
 
@@ -56,7 +56,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 
     def __hidegl_state__(self) -> State:
         values, arrays = self.way_.state()
-        return {**values, "embedder": self.embedder, "columns": self.columns}, arrays
+        return {**values, "kind": self.kind, "embedder": self.embedder, "columns": self.columns}, arrays
 
     @classmethod
     def restored(cls, state: State, named: str | None = None) -> Self:
@@ -64,26 +64,6 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         embedder = cls(state[0]["embedder"])
         embedder.way_, embedder.columns = restored(state, named), state[0]["columns"]
         return embedder
-
-
-def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) -> TextEmbedder | None:
-    """The embedder with which a model was saved, if any: `model.save(path, embedder=embedder)`.
-
-    Parameters
-    ----------
-    path : str or path
-        The model file.
-    embedder : str, default=None
-        The name of the embedder. It must be the one of the file, and has to be given if that is a function,
-        "package.module:function": a file alone does not make hidegl run code.
-    """
-    values, (_, arrays) = embedder_values(path), read_archive(path)
-    return None if values is None else TextEmbedder.restored((values, under(EMBEDDER, arrays)), embedder)
-
-
-def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What a model file says of its embedder, whether it is here or not."""
-    return read_archive(path)[0].get("embedder")
 
 
 def as_texts(X: Any) -> list[str]:

@@ -24,7 +24,7 @@ from hidegl.basics.progress import block_done
 from hidegl.embedding import minilm
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
-PROBE = ["hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3"]
+PROBE = ("hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3")
 """Texts whose vectors tell one embedder from another."""
 
 AT_ONCE = 256
@@ -44,7 +44,7 @@ class Way(Protocol):
     def mark(self) -> str:
         """The same for the same vectors: of the embedder and of all that it learned."""
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]: ...
+    def embed(self, items: list[Any]) -> NDArray[np.float32]: ...
 
     def state(self) -> State: ...
 
@@ -59,8 +59,8 @@ class MiniLM:
     def mark(self) -> str:
         return f"{self.name} {minilm.WEIGHTS[:16]} {minilm.WORDS[:16]}"
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        return minilm.embed(texts)
+    def embed(self, items: list[str]) -> NDArray[np.float32]:
+        return minilm.embed(items)
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark}, {}
@@ -76,7 +76,7 @@ class Words:
     name: str = "words"
 
     @classmethod
-    def learned(cls, texts: list[str]) -> Self:
+    def learned(cls, texts: list[str], most_columns: int = MOST_COLUMNS) -> Self:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -85,11 +85,16 @@ class Words:
         except ValueError as error:
             raise ValueError("the texts hold no words to learn from: give another column, or an embedder") from error
         X = vectorizer.transform(texts)
-        n_columns = max(min(MOST_COLUMNS, X.shape[1] - 1, X.shape[0] - 1), 1)
+        n_columns = max(min(most_columns, X.shape[1] - 1, X.shape[0] - 1), 1)
         components = np.eye(1, X.shape[1])
         if X.shape[1] > 1:
             components = TruncatedSVD(n_columns, random_state=0).fit(X).components_
         return cls(tuple(vectorizer.get_feature_names_out()), vectorizer.idf_, components.astype(np.float32))
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """From what `state` holds."""
+        return cls(tuple(arrays["terms"].tobytes().decode().split("\n")), arrays["idf"], arrays["components"])
 
     @property
     def mark(self) -> str:
@@ -97,15 +102,15 @@ class Words:
         made_of.update(self.idf.tobytes() + self.components.tobytes())
         return f"{self.name} {made_of.hexdigest()[:16]}"
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def embed(self, items: list[str]) -> NDArray[np.float32]:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        if not texts:
+        if not items:
             return np.empty((0, len(self.components)), dtype=np.float32)
         vectorizer = TfidfVectorizer(vocabulary=list(self.terms), **TERMS)
         vectorizer.idf_ = self.idf
-        vectors = np.asarray(vectorizer.transform(texts) @ self.components.T, dtype=np.float32)
-        block_done(len(texts))
+        vectors = np.asarray(vectorizer.transform(items) @ self.components.T, dtype=np.float32)
+        block_done(len(items))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def state(self) -> State:
@@ -124,42 +129,43 @@ TERMS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Named:
-    """A function, or a sentence-transformers model, by its name."""
+    """A function, or a sentence-transformers model, by its name. Its probe tells it from another one."""
 
     name: str
-    function: Callable[[list[str]], Any] = field(repr=False, compare=False)
+    function: Callable[[list[Any]], Any] = field(repr=False, compare=False)
+    probe: tuple[Any, ...] = PROBE
 
     @classmethod
-    def found(cls, name: str) -> Self:
-        return cls(name, function_named(name) if is_function(name) else sentence_model(name))
+    def found(cls, name: str, probe: tuple[Any, ...] = PROBE) -> Self:
+        return cls(name, function_named(name) if is_function(name) else sentence_model(name), probe)
 
     @property
     def mark(self) -> str:
-        """By the vectors of two texts, rounded: another version of the same name may give others."""
-        probe = np.round(self.embed(PROBE), 2) + 0.0
+        """By the vectors of the probe, rounded: another version of the same name may give others."""
+        probe = np.round(self.embed(list(self.probe)), 2) + 0.0
         return f"{self.name} {hashlib.sha256(probe.tobytes()).hexdigest()[:16]}"
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        if not texts:
-            return self.embed(PROBE)[:0]
+    def embed(self, items: list[Any]) -> NDArray[np.float32]:
+        if not items:
+            return self.embed(list(self.probe))[:0]
         parts = []
-        for start in range(0, len(texts), AT_ONCE):
-            some = texts[start : start + AT_ONCE]
+        for start in range(0, len(items), AT_ONCE):
+            some = items[start : start + AT_ONCE]
             vectors = np.asarray(self.function(some), dtype=np.float32)
             if vectors.ndim != 2 or len(vectors) != len(some):
                 raise ValueError(
-                    f"embedder {self.name} must give one vector per text, got the shape {vectors.shape} for {len(some)}"
+                    f"embedder {self.name} must give one vector per row, got the shape {vectors.shape} for {len(some)}"
                 )
             parts.append(vectors)
             block_done(len(some))
         return np.concatenate(parts)
 
     def state(self) -> State:
-        return {"name": self.name, "mark": self.mark}, {"probe": self.embed(PROBE)}
+        return {"name": self.name, "mark": self.mark}, {"probe": self.embed(list(self.probe))}
 
     def is_like(self, probe: NDArray[np.float32]) -> bool:
-        """Whether the vectors of the two texts are the same, up to the rounding of another machine."""
-        own = self.embed(PROBE)
+        """Whether the vectors of the probe are the same, up to the rounding of another machine."""
+        own = self.embed(list(self.probe))
         return own.shape == probe.shape and bool(np.linalg.norm(own - probe) <= ROUNDING * np.linalg.norm(probe))
 
 
@@ -204,22 +210,29 @@ def chosen(name: str, texts: list[str]) -> Way:
 
 
 def restored(state: State, named: str | None = None) -> Way:
-    """The same way again; an error if it is not here, or not the same.
+    """The same way again; an error if it is not here, or not the same."""
+    values, arrays = state
+    check_named(values["name"], named)
+    return Words.of_arrays(arrays) if values["name"] == "words" else same_as_saved(chosen(values["name"], []), state)
+
+
+def check_named(name: str, named: str | None) -> None:
+    """Raise an error if another embedder was named, or none where that of the file is a function.
 
     A function is not called because a file says so: its name has to be given again.
     """
-    values, arrays = state
-    name = values["name"]
     if named is not None and named != name:
         raise ValueError(f"the embedder must be {name!r}, with which the model was made, got {named!r}")
-    if name == "words":
-        return Words(tuple(arrays["terms"].tobytes().decode().split("\n")), arrays["idf"], arrays["components"])
     if is_function(name) and named is None:
         raise ValueError(f"it was made with the function {name!r}: if you trust it, name it again as the embedder")
-    way = chosen(name, [])
+
+
+def same_as_saved(way: Way, state: State) -> Way:
+    """The way, if it gives the vectors that it gave when the model was saved."""
+    values, arrays = state
     if not way.is_like(arrays["probe"]) if isinstance(way, Named) else way.mark != values["mark"]:
         raise ValueError(
-            f"the embedder {name!r} gives other vectors than those that the model was made with: install the same "
+            f"the embedder {way.name!r} gives other vectors than those that the model was made with: install the same "
             f"version, or label again"
         )
     return way

@@ -36,11 +36,16 @@ class RowSample:
     rows: Rows | None
     """All rows, prepared; None for a model that was loaded."""
 
+    mixed: bool = False
+    """Whether columns are of several kinds, so that clusters may be those of a category rather than classes."""
+
     @classmethod
-    def of(cls, structures: Sequence[Structure], rows: Rows | None, seed: int) -> RowSample:
+    def of(cls, structures: Sequence[Structure], rows: Rows | None, seed: int, *, mixed: bool = False) -> RowSample:
         n_rows = structures[0].Z.n_rows
         numbers = sample_indices(n_rows, SAMPLE_ROWS, np.random.default_rng(seed))
-        return cls(numbers, SideBySide.of(*(structure.Z.take(numbers) for structure in structures)), n_rows, rows)
+        return cls(
+            numbers, SideBySide.of(*(structure.Z.take(numbers) for structure in structures)), n_rows, rows, mixed
+        )
 
     @cached_property
     def some(self) -> NDArray[np.intp]:

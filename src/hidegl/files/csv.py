@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from hidegl.files.mistakes import UseError, WorkError, named
 from hidegl.files.tables import MemoryTable
 
 
-def read_csv(path: Path) -> MemoryTable:
+def read_csv(path: Path, encoding: str | None = None) -> MemoryTable:
     size, available = path.stat().st_size, available_memory()
     if size > available:
         raise WorkError(
@@ -23,12 +26,14 @@ def read_csv(path: Path) -> MemoryTable:
         )
     with pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(1 << 16)
-    layout = CsvLayout.of(path, start)
+    layout = CsvLayout.of(path, start, encoding)
     types: dict[str, pa.DataType] = {}
     while True:  # a column may turn out to hold other things further down
         try:
             table = layout.read(path, types)
             break
+        except UnicodeDecodeError as error:
+            raise not_this_encoding(path, layout.encoding) from error
         except pa.ArrowInvalid as error:
             wrong = re.match(r"In CSV column #(\d+): .*conversion error to (\w+)", str(error).replace("\n", " "))
             if wrong is None:
@@ -36,10 +41,12 @@ def read_csv(path: Path) -> MemoryTable:
             number, kind = int(wrong[1]), wrong[2]
             name = layout.names[number] if number < len(layout.names) else str(number)
             types[name] = pa.float64() if kind == "int64" and types.get(name) != pa.float64() else pa.string()
-    doubled = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    doubled = sorted(name for name, times in Counter(table.column_names).items() if times > 1)
     if doubled:
         raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
-    return MemoryTable(table, layout.notes)
+    if any(pa.types.is_binary(field.type) for field in table.schema):
+        raise not_this_encoding(path, layout.encoding)
+    return MemoryTable(table, layout.notes, layout=layout)
 
 
 @dataclass
@@ -50,15 +57,17 @@ class CsvLayout:
     decimal: str
     names: list[str]
     has_header: bool
+    encoding: str = "utf-8"
 
     @classmethod
-    def of(cls, path: Path, start: bytes) -> CsvLayout:
+    def of(cls, path: Path, start: bytes, encoding: str | None = None) -> CsvLayout:
+        known = "utf-8" if encoding is None else known_encoding(encoding)
         try:
-            text = start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+            decoder = codecs.getincrementaldecoder("utf-8-sig" if known == "utf-8" else known)()
+            text = decoder.decode(start)  # whose end may be half a character
+            text = text[: text.rfind("\n") + 1 or None]
         except UnicodeDecodeError as error:
-            raise WorkError(
-                f"{path} is not UTF-8 text: convert it, for example: `iconv -f latin1 -t utf8 {path.name} > new.csv`"
-            ) from error
+            raise not_this_encoding(path, known) from error
         if "\0" in text:
             raise WorkError(f"{path} is not a text file: it holds zero bytes")
         lines = [line for line in text.splitlines() if line.strip()] or [""]
@@ -67,10 +76,10 @@ class CsvLayout:
         decimal = (
             "," if delimiter == ";" and any(re.search(r"(^|;)-?\d+,\d+(;|$)", line) for line in lines[1:20]) else "."
         )
-        cells = [cell.strip().strip('"') for cell in lines[0].split(delimiter)]
+        cells = [cell.strip() for cell in next(csv.reader([lines[0]], delimiter=delimiter))]
         has_header = not all(is_number(cell) for cell in cells)
         names = cells if has_header else [f"column_{number}" for number in range(len(cells))]
-        return cls(delimiter, decimal, names, has_header)
+        return cls(delimiter, decimal, names, has_header, known)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -80,7 +89,7 @@ class CsvLayout:
         names = {} if self.has_header else {"column_names": self.names}
         return pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(**names),
+            read_options=pa.csv.ReadOptions(encoding=self.encoding, **names),
             parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(column_types=types, decimal_point=self.decimal),
         )
@@ -91,9 +100,23 @@ def explained(path: Path, error: Exception) -> WorkError | UseError:
     ragged = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.{0,40}))?", text)
     if ragged:
         return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
-    if "invalid UTF8" in text:
-        return WorkError(f"{path} is not UTF-8 text: convert it first, for example with iconv")
+    if "invalid UTF8" in text or "codec can't decode" in text:
+        return not_this_encoding(path, "utf-8")
     return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
+
+
+def known_encoding(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise UseError(f"--encoding {name}: no such encoding; common ones are utf-8, latin1, cp1252, utf-16") from error
+
+
+def not_this_encoding(path: Path, encoding: str) -> WorkError:
+    advice = (
+        "name its encoding, for example --encoding latin1" if encoding == "utf-8" else "name another with --encoding"
+    )
+    return WorkError(f"{path} is not text in {encoding.upper()}: {advice}")
 
 
 def is_number(cell: str) -> bool:

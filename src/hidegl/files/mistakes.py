@@ -55,7 +55,7 @@ def writing(path: Path) -> Iterator[None]:
 def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option: str) -> None:
     """Raise an error, before any work is done, if this file may not be written."""
     if endings and path.suffix.lower() not in endings:
-        raise UseError(f"{option} {path}: the name must end in {' or '.join(endings)}")
+        raise UseError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
     if path.is_dir():
         raise UseError(f"{option} {path} is a folder: name a file")
     if path.exists() and not force:

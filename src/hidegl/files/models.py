@@ -17,6 +17,9 @@ from hidegl.files.first_format import upgraded
 PLAIN = (str, bool, int, float, np.generic, type(None))
 """The types of values that go into the JSON text."""
 
+PAIRS = "pairs"
+"""Under this name stand the keys and values of a dict, because keys of JSON are texts."""
+
 
 class SavedModel(ABC):
     """A fitted estimator that can be saved and loaded. Subclasses define their state: plain values and arrays."""
@@ -30,8 +33,8 @@ class SavedModel(ABC):
     def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
         """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
 
-        With the `hidegl.embedding.TextEmbedder` that made X, new texts can be labelled later: `hidegl predict` takes it
-        from the file, and so does `hidegl.embedding.load_embedder`.
+        With the embedder that made X (a transformer of `hidegl.embedding`), new texts, images or rows of a table can be
+        labelled later: `hidegl predict` takes it from the file, and so does `hidegl.embedding.load_embedder`.
         """
         check_is_fitted(self)
         values, arrays = self.__hidegl_state__()
@@ -45,6 +48,8 @@ class SavedModel(ABC):
                 parameters[name] = str(value)
             elif isinstance(value, PLAIN):
                 parameters[name] = value
+            elif isinstance(value, dict):
+                parameters[name] = {PAIRS: [list(pair) for pair in value.items()]}
             else:
                 arrays[f"{PARAMETER}{name}"] = np.asarray(value)
         header = {"model": type(self).__name__, "version": __version__, "parameters": parameters, "values": values}
@@ -63,8 +68,12 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
             f"{', '.join(sorted(known))}"
         )
     try:
-        parameters = {name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)}
-        model = known[header["model"]](**header["parameters"], **parameters)
+        parameters: dict[str, Any] = {
+            name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)
+        }
+        for name, value in header["parameters"].items():
+            parameters[name] = dict(value[PAIRS]) if isinstance(value, dict) else value
+        model = known[header["model"]](**parameters)
         state = header["values"], arrays
         model.__set_hidegl_state__(upgraded(*state) if header["format"] == 1 else state)
     except (KeyError, TypeError, ValueError, IndexError) as error:

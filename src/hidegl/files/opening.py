@@ -1,26 +1,36 @@
-"""The reader of all tables: CSV, TSV, Parquet (a file or a folder), NPY and NPZ, by the ending of the name."""
+"""The reader of all tables: by the ending of the name, from one file, several, or a folder of Parquet files."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hidegl.files.arrays import read_npy, read_npz
 from hidegl.files.csv import read_csv
-from hidegl.files.mistakes import UseError, WorkError, damaged, named, unreadable_array
+from hidegl.files.documents import read_arrow, read_jsonl, read_xlsx
+from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
-MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
-"""The name of the matrix in an NPZ file; the first that exists is used."""
+PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".txt")
+READERS: dict[str, Callable[[Path], Table]] = {
+    ".xlsx": read_xlsx,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+    ".feather": read_arrow,
+    ".arrow": read_arrow,
+    **dict.fromkeys(PARQUET, lambda path: ParquetTable([path])),
+    ".npy": read_npy,
+    ".npz": read_npz,
+}
+KNOWN = ".csv, .tsv, .parquet, .xlsx, .jsonl, .feather, .arrow, .npy or .npz"
 
 
-def open_table(path: Path) -> Table:
-    """The rows of a file or a folder. The ending of the name gives the format."""
+def open_table(path: Path, *, encoding: str | None = None) -> Table:
+    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format."""
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
@@ -28,15 +38,53 @@ def open_table(path: Path) -> Table:
     if path.is_dir():
         files = sorted(path.glob("*.parquet")) or sorted(path.glob("*.pq"))
         if not files:
-            raise UseError(f"the folder {path} holds no .parquet file")
+            raise UseError(f"the folder {path} holds no .parquet file and no image")
         return checked(path, lambda: ParquetTable(files))
-    ending = path.with_suffix("").suffix + path.suffix if path.suffix == ".gz" else path.suffix
-    if ending.lower() not in READERS:
-        known = ".csv, .tsv, .parquet, .npy or .npz"
-        raise UseError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {known}")
+    if (ending := ending_of(path)) not in (*READERS, *TEXT):
+        raise UseError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {KNOWN}")
     if path.stat().st_size == 0:
         raise UseError(f"{path} is empty")
-    return checked(path, lambda: READERS[ending.lower()](path))
+    if ending in TEXT:
+        return checked(path, lambda: read_csv(path, encoding))
+    if encoding is not None:
+        raise UseError(f"an encoding is for text files, and {path} is not one")
+    return checked(path, lambda: READERS[ending](path))
+
+
+def open_tables(paths: Sequence[Path], *, encoding: str | None = None) -> Table:
+    """The rows of several files with the same columns, one file after the other."""
+    if len(paths) == 1:
+        return open_table(paths[0], encoding=encoding)
+    if all(ending_of(path) in PARQUET and path.is_file() for path in paths):
+        return checked(paths[0], lambda: ParquetTable(list(paths)))
+    tables = [open_table(path, encoding=encoding) for path in paths]
+    first = tables[0]
+    parts, matrices = [], []
+    for path, table in zip(paths, tables, strict=True):
+        missing = [name for name in first.names if name not in table.names]
+        if missing:
+            raise UseError(f"{path} has no column {named(missing)}, which {paths[0].name} has")
+        matrices.append(table.matrix if isinstance(table, MemoryTable) else None)
+        parts.append(pa.table({name: table.column(name) for name in first.names}))
+    try:
+        whole = pa.concat_tables(parts, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise UseError(f"columns of the same name hold different things in {named(paths)}: {error}") from error
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return MemoryTable(whole, notes, stacked_matrices(paths, matrices), first.layout)
+
+
+def stacked_matrices(paths: Sequence[Path], matrices: list[np.ndarray | None]) -> np.ndarray | None:
+    widths = {None if matrix is None else matrix.shape[1] for matrix in matrices}
+    if len(widths) > 1:
+        raise UseError(f"{named(paths)} must be tables, or matrices with the same number of columns")
+    given = [matrix for matrix in matrices if matrix is not None]
+    return np.concatenate(given) if given else None
+
+
+def ending_of(path: Path) -> str:
+    ending = path.with_suffix("").suffix + path.suffix if path.suffix.lower() == ".gz" else path.suffix
+    return ending.lower()
 
 
 def checked(path: Path, read: Callable[[], Table]) -> Table:
@@ -51,52 +99,3 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
     if table.n_rows == 0:
         raise UseError(f"{path} holds no rows")
     return table
-
-
-def read_npy(path: Path) -> MemoryTable:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise unreadable_array(path, error) from error
-    return array_table(path, {"X": array})
-
-
-def read_npz(path: Path) -> MemoryTable:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return array_table(path, {name: archive[name] for name in archive.files})
-    except ValueError as error:
-        raise unreadable_array(path, error) from error
-
-
-def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
-    matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
-    if not matrices:
-        shapes = named(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
-        raise UseError(
-            f"{path} must hold a matrix of numbers, with one row per item to label; it holds {shapes or 'nothing'}"
-        )
-    best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
-    X = arrays[best]
-    beside = {
-        name: pa.array(array.astype(str) if array.dtype.kind in "US" else array)
-        for name, array in arrays.items()
-        if array.ndim == 1 and len(array) == len(X) and array.dtype.kind in "biufUS"
-    }
-    others = [name for name in arrays if name != best and name not in beside]
-    notes = (f"{path.name}: the array {best} is used, and {named(others)} left out",) if others else ()
-    return MemoryTable(pa.table(beside), notes, X)
-
-
-READERS: dict[str, Callable[[Path], Table]] = {
-    ".csv": read_csv,
-    ".csv.gz": read_csv,
-    ".tsv": read_csv,
-    ".tsv.gz": read_csv,
-    ".tab": read_csv,
-    ".txt": read_csv,
-    ".parquet": lambda path: ParquetTable([path]),
-    ".pq": lambda path: ParquetTable([path]),
-    ".npy": read_npy,
-    ".npz": read_npz,
-}

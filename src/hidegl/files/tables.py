@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hidegl.files.mistakes import UseError, named
+
+if TYPE_CHECKING:
+    from hidegl.files.csv import CsvLayout
 
 BATCH_ROWS = 65_536
 
@@ -25,6 +28,8 @@ class Table(ABC):
     schema: pa.Schema
     on_disk = False
     notes: tuple[str, ...] = ()
+    layout: CsvLayout | None = None
+    """How a text file is written, so that the output can be written alike."""
 
     @property
     def names(self) -> list[str]:
@@ -49,6 +54,7 @@ class MemoryTable(Table):
     table: pa.Table
     notes: tuple[str, ...] = ()
     matrix: NDArray[Any] | None = None
+    layout: CsvLayout | None = None
 
     def __post_init__(self) -> None:
         self.schema = self.table.schema

@@ -1,4 +1,4 @@
-"""The writer of all tables: named columns to CSV, TSV or Parquet, in blocks.
+"""The writer of all tables: named columns to CSV, TSV, Parquet, JSON lines or Arrow, in blocks.
 
 A new file replaces an old one only when it is complete.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ Block = Mapping[str, Any]
 """Some rows: named columns, each an array of numpy or pyarrow."""
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-TABLES = (*DELIMITERS, ".parquet")
+JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".feather", ".arrow")
+TABLES = (*DELIMITERS, ".parquet", *JSON_LINES, *ARROW)
 LABELS = (*TABLES, ".npy")
 
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
@@ -35,18 +37,43 @@ GROUP_ROWS = 524_288
 """The minimum number of rows in a row group of a Parquet file."""
 
 
+class Signs(NamedTuple):
+    """The signs between the cells and inside the numbers of a text file."""
+
+    delimiter: str = ","
+    decimal: str = "."
+
+
 @contextmanager
-def table_writer(path: Path) -> Iterator[Callable[[Block], None]]:
-    """A function that writes blocks with the same columns to a file. The ending of its name gives the format."""
+def table_writer(path: Path, signs: Signs | None = None) -> Iterator[Callable[[Block], None]]:
+    """A function that writes blocks with the same columns to a file. The ending of its name gives the format.
+
+    A .csv file has the given signs.
+    """
     ending = path.suffix.lower()
-    opened = parquet_writer if ending == ".parquet" else csv_writer if has_pyarrow() else plain_csv_writer
-    with replacing(path) as file, opened(file, DELIMITERS.get(ending, "")) as write:
+    if signs is None or ending != ".csv":
+        signs = Signs(DELIMITERS.get(ending, ","))
+    with replacing(path) as file, writer_for(ending, signs)(file, signs) as write:
         yield write
 
 
-def write_table(path: Path, columns: Block) -> None:
+def writer_for(
+    ending: str, signs: Signs
+) -> Callable[[IO[bytes], Signs], AbstractContextManager[Callable[[Block], None]]]:
+    if ending == ".parquet":
+        return parquet_writer
+    if ending in JSON_LINES:
+        return json_writer
+    if ending in ARROW:
+        return arrow_writer
+    if not has_pyarrow():
+        return plain_csv_writer
+    return csv_writer if signs.decimal == "." else comma_writer
+
+
+def write_table(path: Path, columns: Block, signs: Signs | None = None) -> None:
     """Write a small table."""
-    with table_writer(path) as write:
+    with table_writer(path, signs) as write:
         write(columns)
 
 
@@ -57,7 +84,7 @@ def write_labels(path: str | os.PathLike[str], labels: LabelStream, takes: Takes
     """
     path = Path(path)
     if path.suffix not in LABELS:
-        raise ValueError(f"path must end in {', '.join(LABELS)}, got {path}")
+        raise ValueError(f"path must end in {', '.join(LABELS[:-1])} or {LABELS[-1]}, got {path}")
     if path.suffix == ".npy":
         if takes is not None:
             raise ValueError(f"a .npy file has no blanks for labels that are not accepted: write a table, got {path}")
@@ -93,7 +120,7 @@ def has_pyarrow() -> bool:
 
 
 @contextmanager
-def parquet_writer(file: IO[bytes], _: str) -> Iterator[Callable[[Block], None]]:
+def parquet_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
     """A writer that collects blocks until they fill a row group."""
     with pyarrow_for("Parquet"):
         import pyarrow as pa
@@ -123,7 +150,7 @@ def parquet_writer(file: IO[bytes], _: str) -> Iterator[Callable[[Block], None]]
 
 
 @contextmanager
-def csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], None]]:
+def csv_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
     import pyarrow as pa
     import pyarrow.csv
 
@@ -132,7 +159,7 @@ def csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], No
     def write(block: Block) -> None:
         nonlocal writer
         table = pa.table(dict(block))
-        options = pa.csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        options = pa.csv.WriteOptions(delimiter=signs.delimiter, quoting_style="needed")
         writer = writer or pa.csv.CSVWriter(file, table.schema, write_options=options)
         writer.write_table(table)
 
@@ -144,21 +171,89 @@ def csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], No
 
 
 @contextmanager
-def plain_csv_writer(file: IO[bytes], delimiter: str) -> Iterator[Callable[[Block], None]]:
-    """A writer without pyarrow, for columns of numpy."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    lines = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    named = False
+def comma_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
+    """A writer of CSV with decimal commas, which pyarrow does not write."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def as_written(column: Any) -> Any:
+        text = pc.cast(column, pa.string())
+        return (
+            pc.replace_substring(text, ".", signs.decimal) if pa.types.is_floating(column.type) else text
+        ).to_pylist()
+
+    with csv_lines(file, signs) as write_lines:
+
+        def write(block: Block) -> None:
+            table = pa.table(dict(block))
+            write_lines(table.column_names, zip(*map(as_written, table.columns), strict=True))
+
+        yield write
+
+
+@contextmanager
+def arrow_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
+    with pyarrow_for("Arrow"):
+        import pyarrow as pa
+    writer: Any = None
 
     def write(block: Block) -> None:
-        nonlocal named
-        if not named:
-            lines.writerow(block)
-            named = True
-        lines.writerows(zip(*(map(as_text, column.tolist()) for column in block.values()), strict=True))
+        nonlocal writer
+        table = pa.table(dict(block))
+        writer = writer or pa.ipc.new_file(file, table.schema)
+        writer.write_table(table)
 
     try:
         yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+@contextmanager
+def json_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
+    """One JSON object per line."""
+
+    def write(block: Block) -> None:
+        columns = (column.to_pylist() if hasattr(column, "to_pylist") else list(column) for column in block.values())
+        for values in zip(*columns, strict=True):
+            line = json.dumps(dict(zip(block, values, strict=True)), ensure_ascii=False, default=as_json)
+            file.write(f"{line}\n".encode())
+
+    yield write
+
+
+def as_json(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+@contextmanager
+def plain_csv_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
+    """A writer without pyarrow, for columns of numpy."""
+    with csv_lines(file, signs) as write_lines:
+
+        def write(block: Block) -> None:
+            write_lines(block, zip(*(map(as_text, column.tolist()) for column in block.values()), strict=True))
+
+        yield write
+
+
+@contextmanager
+def csv_lines(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Iterable[str], Iterable[Any]], None]]:
+    """A function that writes lines under names, which are written once."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    lines = csv.writer(text, delimiter=signs.delimiter, lineterminator="\n")
+    named = False
+
+    def write_lines(names: Iterable[str], rows: Iterable[Any]) -> None:
+        nonlocal named
+        if not named:
+            lines.writerow(names)
+            named = True
+        lines.writerows(rows)
+
+    try:
+        yield write_lines
     finally:
         text.detach()
 

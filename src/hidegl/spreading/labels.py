@@ -182,7 +182,8 @@ def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
     """A blank that became text on its way is a class like any other to us, but hardly to the user."""
     blanks = [str(label) for label in classes if isinstance(label, str) and is_blank(label)]
     if blanks:
-        warn_user(f"y holds {blanks[0]!r} as a class: where it means that there is no label, write None instead")
+        named = " and ".join(map(repr, blanks))
+        warn_user(f"y holds {named} as a class: where it means that there is no label, write None instead")
 
 
 def is_blank(text: str) -> bool:

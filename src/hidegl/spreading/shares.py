@@ -27,6 +27,8 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
         if prior not in PRIORS:
             raise ValueError(f"class_prior must be one of {PRIORS}, None or an array of class shares, got {prior!r}")
         return _named_shares(prior, labels) if labels.any else None
+    if isinstance(prior, dict):
+        prior = _in_order(prior, labels)
     try:
         shares = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
@@ -40,6 +42,17 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
             f"class_prior must have one share for each of the {len(labels.classes)} classes in y, got {len(shares)}"
         )
     return shares
+
+
+def _in_order(prior: dict[Any, float], labels: Labels) -> list[float]:
+    """The shares of a dict in the order of the classes."""
+    if not labels.any:
+        return list(prior.values())
+    classes = labels.classes.tolist()
+    if set(prior) != set(classes):
+        unlike = sorted({*prior} ^ {*classes}, key=str)
+        raise ValueError(f"class_prior must name the classes in y, each once; it differs in {unlike[:5]}")
+    return [prior[name] for name in classes]
 
 
 def _named_shares(prior: str, labels: Labels) -> Vector:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 """From row numbers to named columns that identify the rows for a person; the first column is `row`."""
 
+Thumbnails = Callable[[NDArray[np.intp]], list[str]]
+
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS = 20, 20, 12, 100, 10
 """The maximum number of entries in each list."""
 
@@ -45,6 +47,7 @@ def write_report(
     title: str = "hidegl",
     tally: Tally | None = None,
     describe: Describe | None = None,
+    thumbnails: Thumbnails | None = None,
     seconds: float | None = None,
     facts: dict[str, str] | None = None,
 ) -> None:
@@ -60,6 +63,8 @@ def write_report(
         Counts over the labelled rows, if a pass was made already.
     describe : callable, default=None
         From row numbers to named columns (`row` first) that identify the rows for a person.
+    thumbnails : callable, default=None
+        From row numbers to small images as data URLs, for rows that are images.
     seconds : float, default=None
         The time of the fit.
     facts : dict, default=None
@@ -72,7 +77,8 @@ def write_report(
         from hidegl.showing.report.figures import page_script
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
-    contents = Contents(model, tally or tally_of(model), describe or (lambda rows: {"row": rows.tolist()}))
+    describe = describe or (lambda rows: {"row": rows.tolist()})
+    contents = Contents(model, tally or tally_of(model), describe, thumbnails)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -117,6 +123,7 @@ class Contents:
     model: Model
     tally: Tally
     describe: Describe
+    thumbnails: Thumbnails | None = None
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -176,9 +183,13 @@ class Contents:
         return self.model.unfamiliar()
 
     @cached_property
-    def described_groups(self) -> dict[str, list[Any]]:
+    def group_examples(self) -> NDArray[np.intp]:
         """One row that stands for each of them."""
-        return self.described(np.array([group.examples[0] for group in self.groups[:N_GROUPS]], dtype=np.intp))
+        return np.array([group.examples[0] for group in self.groups[:N_GROUPS]], dtype=np.intp)
+
+    @cached_property
+    def described_groups(self) -> dict[str, list[Any]]:
+        return self.described(self.group_examples)
 
     @cached_property
     def map(self) -> PointMap:
@@ -210,25 +221,35 @@ class Contents:
         return [label for label in self.model.audit() if label.doubtful]
 
     @cached_property
+    def suspect_rows(self) -> NDArray[np.intp]:
+        return np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp)
+
+    @cached_property
     def described_suspects(self) -> dict[str, list[Any]]:
-        return self.described(np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp))
+        return self.described(self.suspect_rows)
 
     @cached_property
     def borders(self) -> list[Border]:
         return borders(self.map)
 
     @cached_property
-    def described_borders(self) -> list[tuple[Border, list[str]]]:
-        """The weakest borders, with the text of one row from each side, if rows have text."""
+    def described_borders(self) -> list[tuple[Border, list[str], list[str]]]:
+        """The weakest borders, with the text and the image of one row from each side, if rows have them."""
         shown = self.borders[:N_BORDERS]
         rows = np.array([self.point_rows[point] for border in shown for point in border.points], dtype=np.intp)
         texts = self.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
-        return [(border, texts[2 * i : 2 * i + 2]) for i, border in enumerate(shown)]
+        images = self.images(np.maximum(rows, 0))
+        return [(border, texts[2 * i : 2 * i + 2], images[2 * i : 2 * i + 2]) for i, border in enumerate(shown)]
 
     def described(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
         if not len(rows):
             return {"row": []}
         return {name: [shortened(v, LONGEST_TEXT) for v in values] for name, values in self.describe(rows).items()}
+
+    def images(self, rows: Any) -> list[str]:
+        """A small image for each row; none if rows are not images."""
+        rows = np.asarray(rows, dtype=np.intp)
+        return self.thumbnails(rows) if self.thumbnails is not None and len(rows) else []
 
     def texts(self, rows: NDArray[np.intp], length: int) -> list[str]:
         """A short text for each row; empty if rows have only a number."""

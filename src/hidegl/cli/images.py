@@ -1,0 +1,149 @@
+"""A folder of images as rows."""
+
+from __future__ import annotations
+
+import base64
+import io
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hidegl.basics.progress import Progress
+from hidegl.cli.cache import FOLDER, VectorCache, keep, read_vectors
+from hidegl.cli.screen import Screen
+from hidegl.cli.sources import Source
+from hidegl.cli.texts import functions_of_this_folder
+from hidegl.embedding import ImageEmbedder
+from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
+from hidegl.files.mistakes import UseError, named
+from hidegl.files.tables import MemoryTable
+from hidegl.spreading.labels import is_blank
+
+PATH = "path"
+"""The column that identifies an image: its path in the folder."""
+
+FOLDERS = "folders"
+"""`--labels folders`: an image has the name of its folder as label."""
+
+THUMBNAIL = 72
+"""The largest number of pixels of each side of a small image in the report."""
+
+
+def are_in(source: Source) -> bool:
+    """Whether the source is a folder of images, or some images."""
+    if not source.is_folder:
+        return all(path.suffix.lower() in ENDINGS for path in source.paths)
+    folder = source.paths[0]
+    return not any(folder.glob("*.parquet")) and next(images_under(folder), None) is not None
+
+
+def images_under(folder: Path) -> Iterator[Path]:
+    """Every image of a folder and its subfolders, except those whose names begin with a dot."""
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        if path.suffix.lower() in ENDINGS and path.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield path
+
+
+def files_of(source: Source) -> tuple[list[Path], list[str]]:
+    """The images in the order of their names, and what they are called."""
+    if not source.is_folder:
+        missing = [path for path in source.paths if not path.is_file()]
+        if missing:
+            raise UseError(f"no such file or folder: {missing[0]}")
+        return list(source.paths), [str(path) for path in source.paths]
+    paths = sorted(images_under(source.paths[0]))
+    return paths, [path.relative_to(source.paths[0]).as_posix() for path in paths]
+
+
+class ImageRows(NamedTuple):
+    """The images that can be read: their vectors, a table of their paths, and which of all images they are."""
+
+    vectors: NDArray[np.float32]
+    table: MemoryTable
+    readable: NDArray[np.bool_]
+
+
+def all_paths(source: Source) -> MemoryTable:
+    """A table of the paths of all images, whether they can be read or not."""
+    return MemoryTable(pa.table({PATH: pa.array(files_of(source)[1], pa.string())}))
+
+
+def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
+    """The rows, and the embedder of this name that made them."""
+    paths, _ = files_of(source)
+    try:
+        with functions_of_this_folder():
+            embedder = ImageEmbedder(name).fit(paths)
+    except UnreadableImageError as error:
+        raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error
+    except (ImportError, ValueError, OSError) as error:
+        raise UseError(f"--embedder: {error}") from error
+    rows = embedded(source, screen, embedder, cached=cached)
+    if name == "auto" and embedder.way_.name == "pixels":
+        screen.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
+    return rows, embedder
+
+
+def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
+    """The rows, by an embedder that is known. Images that cannot be read are named."""
+    paths, names = files_of(source)
+    cache = VectorCache(source.paths[0] / "images" if source.is_folder else source.paths[0], used=cached)
+    place = cache.place(embedder.way_.mark, (version_of(path, name) for path, name in zip(paths, names, strict=True)))
+    begun, how = time.perf_counter(), f"from {FOLDER}"
+    vectors = read_vectors(place, len(paths))
+    if vectors is None:
+        with Progress(verbose=screen.verbose, callback=None, tol=0) as progress:
+            progress.passing("embedding", len(paths))
+            vectors = embedder.transform_readable(paths)
+        taken = time.perf_counter() - begun
+        keep(place, vectors, taken)
+        how = f"in {taken:.1f} s"
+    readable: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
+    if not readable.any():
+        raise UseError(f"none of the {len(paths):,} images in {source} can be read")
+    screen.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
+    broken = [names[place] for place in np.flatnonzero(~readable)]
+    notes = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
+    table = pa.table({PATH: pa.array([names[place] for place in np.flatnonzero(readable)], pa.string())})
+    return ImageRows(vectors[readable], MemoryTable(table, notes), readable)
+
+
+def version_of(path: Path, name: str) -> bytes:
+    """What changes when the file does: contents would take as long to read as to embed."""
+    facts = path.stat()
+    return f"{name} {facts.st_size} {facts.st_mtime_ns}".encode()
+
+
+def folders_of(source: Source, table: MemoryTable) -> NDArray[Any]:
+    """The name of the folder of each image as its label; None at the top, and in folders such as "unlabelled"."""
+    labels = np.full(table.n_rows, None, dtype=object)
+    for row, path in enumerate(table.column(PATH).to_pylist()):
+        folders = Path(path).parts[:-1]
+        if folders and not is_blank(name := folders[0 if source.is_folder else -1]):
+            labels[row] = name
+    return labels
+
+
+def thumbnails(source: Source, table: MemoryTable, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
+    """Small images of these rows, as data URLs; "" for one that cannot be read any more."""
+    folder = source.paths[0] if source.is_folder else Path()
+    return [
+        thumbnail(folder / path) for path in table.take(np.asarray(rows, dtype=np.intp), [PATH]).column(0).to_pylist()
+    ]
+
+
+def thumbnail(path: Path) -> str:
+    try:
+        image = read_image(path)
+    except UnreadableImageError:
+        return ""
+    image.thumbnail((THUMBNAIL, THUMBNAIL))
+    content = io.BytesIO()
+    image.save(content, "WEBP", quality=70)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"

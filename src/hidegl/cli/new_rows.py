@@ -1,0 +1,106 @@
+"""New rows for a saved model, made like the rows that it learned from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hidegl.cli import images
+from hidegl.cli.columns import Columns, choose_columns, matrix_of, stays_on_disk
+from hidegl.cli.labels import LabelColumn
+from hidegl.cli.mixed import content_of, encoded
+from hidegl.cli.screen import Screen
+from hidegl.cli.sources import Source
+from hidegl.cli.texts import TextVectors, texts_of
+from hidegl.cli.work import Asked, Model, Task, opened, split
+from hidegl.embedding import Embedder, ImageEmbedder, TableEncoder, TextEmbedder
+from hidegl.files.columns import NamedNumbers, is_text, stacked
+from hidegl.files.mistakes import GapsError, UseError, named
+from hidegl.files.reading import read_rows
+from hidegl.rows.local import LocalRows
+
+NO_LABELS = LabelColumn(None, "")
+
+
+def new_rows(
+    model: Model, embedder: Embedder | None, source: Source, model_path: Path, screen: Screen, asked: Asked
+) -> Task:
+    """The rows to predict, with the columns that the model learned from."""
+    of_images = isinstance(embedder, ImageEmbedder)
+    if of_images != images.are_in(source):
+        made_from, but = ("images", "a table or a matrix") if of_images else ("a table or a matrix", "images")
+        raise UseError(f"{model_path} was made from {made_from}, but {source} holds {but}")
+    if isinstance(embedder, ImageEmbedder):
+        found = images.embedded(source, screen, embedder, cached=asked.cache)
+        return told(Task(source, found.table, Columns([], "images"), NO_LABELS, images.PATH, found.vectors), screen)
+    if asked.text and not isinstance(embedder, TextEmbedder):
+        raise UseError(f"--text is for models of texts, but {model_path} was made from numbers")
+    table = opened(source, asked)
+    if asked.id_column is not None and asked.id_column not in table.names:
+        raise UseError(f"--id: there is no column {asked.id_column!r}; the columns are {named(table.names, 8)}")
+    names = learned_names(model, embedder)
+    wanted = split(asked.text) or split(asked.columns) or names
+    missing = [name for name in wanted or () if name not in table.names]
+    if missing:
+        raise UseError(f"{source} lacks columns that the model learned from: {named(missing)}")
+    task = Task(source, table, Columns([], "matrix"), NO_LABELS, asked.id_column)
+    if isinstance(embedder, TextEmbedder):
+        return told(with_texts(task, embedder, wanted or [], screen, asked), screen)
+    if isinstance(embedder, TableEncoder):
+        return told(with_table(task, embedder, wanted or [], screen), screen)
+    return told(with_numbers(task, wanted), screen)
+
+
+def learned_names(model: Model, embedder: Embedder | None) -> list[str] | None:
+    """The names of the columns of the table that the model learned from, if they had any."""
+    if isinstance(embedder, TableEncoder):
+        return embedder.input_names
+    names: Any = embedder.columns if embedder is not None else getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def told(task: Task, screen: Screen) -> Task:
+    screen.note("read", f"{task.source}: {task.table.n_rows:,} rows; {task.columns}")
+    for note in task.table.notes:
+        screen.warn(note)
+    return task
+
+
+def with_texts(task: Task, embedder: TextEmbedder, names: list[str], screen: Screen, asked: Asked) -> Task:
+    if not names or not all(is_text(task.table.schema.field(name).type) for name in names):
+        raise UseError("the model labels texts: name their column with --text")
+    task.columns = Columns(names, "texts")
+    task.X = TextVectors(task.path, screen, cached=asked.cache).of(texts_of(task.table, names), embedder)
+    return task
+
+
+def with_table(task: Task, encoder: TableEncoder, names: list[str], screen: Screen) -> Task:
+    """Columns with other names are taken in the order in which they are named."""
+    if len(names) != len(encoder.input_names):
+        raise UseError(
+            f"--columns must name {len(encoder.input_names)} columns, in the order of those that the model learned "
+            f"from, got {len(names)}"
+        )
+    task.columns = Columns(names, "table", kinds=encoder.kinds_of(names))
+    if stays_on_disk(task.table, task.columns) and not encoder.is_scaled:
+        task.X = read_rows(task.source.pattern, names)
+    else:
+        task.X = encoded(encoder, content_of(task.table, names).rename_columns(encoder.input_names), screen)
+    return task
+
+
+def with_numbers(task: Task, names: list[str] | None) -> Task:
+    """Rows for a model that was saved without an encoder."""
+    columns = task.columns = choose_columns(
+        task.table, wanted=names, without=[], id_column=task.id_column, label_column=None, numbers_only=True
+    )
+    if columns.kind != "matrix" and stays_on_disk(task.table, columns):
+        task.X = read_rows(task.source.pattern, columns.features)
+    elif columns.kind == "table":
+        try:
+            task.X = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
+        except GapsError as error:
+            raise UseError(f"{error.found}: fill them in, the model learned from these columns") from error
+    else:
+        task.X = matrix_of(task.table, columns)
+    return task

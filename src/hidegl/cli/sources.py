@@ -1,0 +1,117 @@
+"""The data of a command: a file, several files, a pattern, a folder, or standard input."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.opening import open_table, open_tables
+from hidegl.files.tables import MemoryTable, Table
+
+STANDARD_INPUT = "-"
+
+BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
+"""How files begin, and their endings; any other text is CSV."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from. `path` gives outputs their name."""
+
+    paths: tuple[Path, ...]
+    path: Path
+    spoken: str
+    is_input: bool = False
+
+    @classmethod
+    def of(cls, data: list[Path]) -> Source:
+        if Path(STANDARD_INPUT) in data:
+            if len(data) > 1:
+                raise UseError("standard input (-) cannot be read together with files")
+            return cls.of_input()
+        paths = [path for given in data for path in matching(given)]
+        doubled = sorted({str(path) for path in paths if paths.count(path) > 1}) if len(set(paths)) < len(paths) else []
+        if doubled:
+            raise UseError(f"{doubled[0]} is given twice")
+        spoken = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({named(paths, 2)})"
+        return cls(tuple(paths), paths[0], spoken)
+
+    @classmethod
+    def of_input(cls) -> Source:
+        content = sys.stdin.buffer.read()
+        if not content:
+            raise UseError("standard input is empty")
+        folder = Path(tempfile.mkdtemp(prefix="hidegl-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = folder / "stdin"
+        path.write_bytes(content)
+        path = path.rename(path.with_name(f"stdin{ending_by_content(path, content[:8])}"))
+        return cls((path,), Path(path.name), "standard input", is_input=True)
+
+    @property
+    def title(self) -> str:
+        return self.path.name if len(self.paths) == 1 else self.spoken
+
+    @property
+    def is_folder(self) -> bool:
+        return len(self.paths) == 1 and self.paths[0].is_dir()
+
+    @property
+    def pattern(self) -> Path:
+        """What `read_rows` takes."""
+        if len(self.paths) > 1:
+            raise UseError(f"{self} do not fit into memory: put them alone into a folder, and give that")
+        return self.paths[0]
+
+    def __str__(self) -> str:
+        return self.spoken
+
+    def open(self, encoding: str | None = None) -> Table:
+        try:
+            return open_tables(self.paths, encoding=encoding)
+        except (UseError, WorkError) as error:
+            if not self.is_input:
+                raise
+            raise type(error)(str(error).replace(str(self.paths[0]), str(self))) from error
+
+
+def matching(path: Path) -> list[Path]:
+    """The files that a pattern such as parts/*.csv means."""
+    if path.exists() or not any(sign in path.name for sign in "*?["):
+        return [path]
+    found = sorted(path.parent.glob(path.name))
+    if not found:
+        raise UseError(f"no file matches {path}")
+    return found
+
+
+def ending_by_content(path: Path, beginning: bytes) -> str:
+    if beginning.startswith(b"PK"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return ".xlsx" if any(name.startswith("xl/") for name in archive.namelist()) else ".npz"
+        except zipfile.BadZipFile:
+            return ".npz"
+    return next((ending for start, ending in BEGINNINGS.items() if beginning.startswith(start)), ".csv")
+
+
+def with_table(source: Source, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
+    """A matrix with the columns of a table beside it."""
+    if not (isinstance(matrix, MemoryTable) and matrix.matrix is not None):
+        raise UseError(f"--table stands beside a matrix (.npy, .npz), but {source} is a table itself")
+    beside = open_table(path, encoding=encoding)
+    if beside.n_rows != matrix.n_rows:
+        raise UseError(f"--table {path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}")
+    if isinstance(beside, MemoryTable) and beside.matrix is not None:
+        raise UseError(f"--table {path} is a matrix: give a table of ids, labels or texts")
+    columns = {name: matrix.column(name) for name in matrix.names}
+    columns |= {name: beside.column(name) for name in beside.names}
+    return MemoryTable(pa.table(columns), (*matrix.notes, *beside.notes), matrix.matrix, beside.layout)

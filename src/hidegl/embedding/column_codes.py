@@ -1,0 +1,235 @@
+"""A column of a table as numbers: what is learned from its values, and how values become numbers with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State
+from hidegl.embedding.column_kinds import MOST_LEVELS, Kind
+from hidegl.embedding.ways import Words
+from hidegl.structure.preparation import column_bounds
+
+Numbers = NDArray[np.float64]
+
+TEXT_COLUMNS = 30
+"""The maximum number of columns that a text becomes."""
+
+LEARNED_ROWS = 20_000
+"""The median of a column is learned from about this number of rows."""
+
+DAY, YEAR = 86_400.0, 365.25 * 86_400.0
+
+
+class Code(Protocol):
+    """How one column becomes numbers."""
+
+    kind: ClassVar[str]
+
+    @property
+    def parts(self) -> list[str]:
+        """What each of its numbers stands for; "" if there is one."""
+
+    @property
+    def n_dimensions(self) -> int:
+        """How many of its numbers are free to differ."""
+
+    def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        """Numbers (n, parts), and the number of cells that were empty and have been filled in."""
+
+    def state(self) -> State: ...
+
+    @classmethod
+    def of_state(cls, state: State) -> Self: ...
+
+
+@dataclass(frozen=True)
+class NumberCode:
+    """Amounts. Empty cells get the median, and no value is farther from the others than ten times the usual."""
+
+    median: float
+    low: float = -np.inf
+    high: float = np.inf
+    kind: ClassVar[str] = "number"
+    n_dimensions: ClassVar[int] = 1
+
+    @classmethod
+    def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
+        values = as_floats(column)
+        values = values[:: max(len(values) // LEARNED_ROWS, 1)]
+        given = values[np.isfinite(values)]
+        low, high = column_bounds(given[:, None])[:, 0] if len(given) else (-np.inf, np.inf)
+        return cls(float(np.median(given)) if len(given) else 0.0, float(low), float(high))
+
+    @property
+    def parts(self) -> list[str]:
+        return [""]
+
+    def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        values, filled = self.filled(column)
+        return np.clip(values, self.low, self.high)[:, None], filled
+
+    def filled(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        """The values as they are, with the median where there is none."""
+        values = as_floats(column)
+        empty = ~np.isfinite(values)
+        n_empty = int(np.sum(empty))
+        return np.where(empty, self.median, values) if n_empty else values, n_empty
+
+    def state(self) -> State:
+        bounds = [None if np.isinf(bound) else bound for bound in (self.low, self.high)]
+        return {"median": self.median, "bounds": bounds}, {}
+
+    @classmethod
+    def of_state(cls, state: State) -> Self:
+        low, high = state[0]["bounds"]
+        return cls(state[0]["median"], -np.inf if low is None else low, np.inf if high is None else high)
+
+
+@dataclass(frozen=True)
+class CategoryCode:
+    """One of a few names. An empty cell is a name of its own; names that are rare or new are none of them."""
+
+    levels: tuple[str, ...]
+    kind: ClassVar[str] = "category"
+
+    @classmethod
+    def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
+        counts = Counter(as_names(column))
+        return cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))))
+
+    @property
+    def parts(self) -> list[str]:
+        return list(self.levels)
+
+    @property
+    def n_dimensions(self) -> int:
+        return len(self.levels) - 1
+
+    def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        names = pa.array(as_names(column), pa.string())
+        places = pc.fill_null(pc.index_in(names, pa.array(self.levels, pa.string())), -1).to_numpy()
+        return (places[:, None] == np.arange(len(self.levels))).astype(np.float64), 0
+
+    def state(self) -> State:
+        return {"levels": list(self.levels)}, {}
+
+    @classmethod
+    def of_state(cls, state: State) -> Self:
+        return cls(tuple(state[0]["levels"]))
+
+
+@dataclass(frozen=True)
+class DateCode:
+    """A point in time: how long ago, the time of the year, of the week, and of the day if there is one."""
+
+    middle: float
+    how: str
+    has_times: bool
+    kind: ClassVar[str] = "date"
+
+    @classmethod
+    def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
+        seconds = as_seconds(column, kind.how)
+        given = seconds[np.isfinite(seconds)]
+        return cls(float(np.median(given)), kind.how, bool(np.any(given % DAY != 0)))
+
+    @property
+    def parts(self) -> list[str]:
+        of_day = ["day sin", "day cos"] if self.has_times else []
+        return ["time", "year sin", "year cos", "week sin", "week cos", *of_day]
+
+    @property
+    def n_dimensions(self) -> int:
+        return len(self.parts)
+
+    def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        seconds = as_seconds(column, self.how)
+        empty = ~np.isfinite(seconds)
+        seconds = np.where(empty, self.middle, seconds)
+        periods = [YEAR, 7 * DAY, *([DAY] if self.has_times else [])]
+        angles = [2 * np.pi * seconds / period for period in periods]
+        turning = [turn(angle) for angle in angles for turn in (np.sin, np.cos)]
+        return np.stack([(seconds - self.middle) / YEAR, *turning], axis=1), int(np.sum(empty))
+
+    def state(self) -> State:
+        return {"middle": self.middle, "how": self.how, "has_times": self.has_times}, {}
+
+    @classmethod
+    def of_state(cls, state: State) -> Self:
+        return cls(**state[0])
+
+
+@dataclass(frozen=True)
+class TextCode:
+    """Short texts, by their words."""
+
+    words: Words
+    kind: ClassVar[str] = "text"
+
+    @classmethod
+    def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
+        return cls(Words.learned(as_names(column), TEXT_COLUMNS))
+
+    @property
+    def parts(self) -> list[str]:
+        return [str(number) for number in range(len(self.words.components))]
+
+    @property
+    def n_dimensions(self) -> int:
+        return len(self.words.components)
+
+    def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
+        return self.words.embed(as_names(column)).astype(np.float64), 0
+
+    def state(self) -> State:
+        return {}, self.words.state()[1]
+
+    @classmethod
+    def of_state(cls, state: State) -> Self:
+        return cls(Words.of_arrays(state[1]))
+
+
+CODES: dict[str, Any] = {code.kind: code for code in (NumberCode, CategoryCode, DateCode, TextCode)}
+
+
+def as_floats(column: pa.ChunkedArray) -> Numbers:
+    """Numbers, with NaN for nothing. A column of texts may hold some that are numbers."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        if pa.types.is_boolean(kind):
+            column = pc.cast(column, pa.int8())
+        elif not pa.types.is_decimal(kind):
+            raise ValueError(f"it holds {kind}, but held numbers when the model was made")
+        column = pc.cast(column, pa.float64())
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def as_names(column: pa.ChunkedArray) -> list[str]:
+    """Texts without surrounding space; whole numbers as they are written, and "" for nothing."""
+    if pa.types.is_floating(column.type):
+        column = pc.cast(column, pa.int64(), safe=False)
+    return [(value or "").strip() for value in pc.cast(column, pa.string()).to_pylist()]
+
+
+def as_seconds(column: pa.ChunkedArray, how: str) -> Numbers:
+    """Seconds since 1970, with NaN for nothing. `how`: the unit of numbers, or the format of texts."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column, how = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64()), "us"
+    elif "%" in how:
+        trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+        column, how = pc.cast(pc.strptime(trimmed, how, "s", error_is_null=True), pa.int64()), "s"
+    elif not how:
+        raise ValueError(f"it holds {kind}, but held dates when the model was made")
+    return as_floats(column) / {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[how]

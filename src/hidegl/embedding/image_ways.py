@@ -1,0 +1,161 @@
+"""The ways from images to vectors. Each says what it is, so that a saved model can ask for the same one again.
+
+efficientnet         a small network that was trained on photos, which comes with the extra `images`
+pixels               the pixels, in three colours
+efficientnet+pixels  both, with the same weight
+package.module:name  a function of yours, from a list of Pillow images to an array
+any other name       a sentence-transformers model for images, by its hub name or path
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State
+from hidegl.embedding import efficientnet
+from hidegl.embedding.ways import Named, Way, check_named, same_as_saved
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Vectors = NDArray[np.float32]
+
+ALIGNED = 0.1
+"""Images are aligned if the mean image holds this share of the variance of all pixels: each pixel has a meaning of its
+own, as in digits (0.2 to 0.5), signs and portraits. In parts of photos it is below 0.01."""
+
+FEWEST = 20
+"""The mean of fewer images says nothing about others."""
+
+MOST_SIDE = 32
+"""Pixels are compared in images that are scaled to at most this size."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """The image network of the extra `images`."""
+
+    name: str = "efficientnet"
+
+    @property
+    def mark(self) -> str:
+        return f"{self.name} {efficientnet.SIDE} {efficientnet.WEIGHTS[:16]}"
+
+    def embed(self, items: list[Image]) -> Vectors:
+        return efficientnet.embed(items) if items else np.empty((0, 1280), dtype=np.float32)
+
+    def state(self) -> State:
+        return {"name": self.name, "mark": self.mark}, {}
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """The pixels of images that are scaled to one size."""
+
+    width: int
+    height: int
+    name: str = "pixels"
+
+    @classmethod
+    def fitting(cls, images: list[Image]) -> Self:
+        """As large as the images, if they are small."""
+        width, height = np.median([image.size for image in images], axis=0)
+        shrink = max(width, height, MOST_SIDE) / MOST_SIDE
+        return cls(max(round(width / shrink), 1), max(round(height / shrink), 1))
+
+    @property
+    def mark(self) -> str:
+        return f"{self.name} {self.width}x{self.height}"
+
+    def embed(self, items: list[Image]) -> Vectors:
+        size = self.width, self.height
+        scaled = [np.asarray(image if image.size == size else image.resize(size)) for image in items]
+        return np.array(scaled, dtype=np.float32).reshape(len(items), self.width * self.height * 3) / np.float32(255)
+
+    def state(self) -> State:
+        return {"name": self.name, "mark": self.mark, "size": [self.width, self.height]}, {}
+
+
+@dataclass(frozen=True)
+class Both:
+    """What a network sees beside the pixels. Each part is centred and scaled to length 1, so they count the same."""
+
+    pixels: Pixels
+    network_mean: Vectors
+    pixels_mean: Vectors
+    name: str = "efficientnet+pixels"
+
+    @classmethod
+    def learned(cls, images: list[Image]) -> Self:
+        pixels = Pixels.fitting(images)
+        return cls(pixels, Network().embed(images).mean(axis=0), pixels.embed(images).mean(axis=0))
+
+    @property
+    def mark(self) -> str:
+        means = hashlib.sha256(self.network_mean.tobytes() + self.pixels_mean.tobytes()).hexdigest()
+        return f"{Network().mark} {self.pixels.mark} {means[:16]}"
+
+    def embed(self, items: list[Image]) -> Vectors:
+        parts = (Network().embed(items) - self.network_mean, self.pixels.embed(items) - self.pixels_mean)
+        return np.hstack([part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts])
+
+    def state(self) -> State:
+        values = {"name": self.name, "mark": self.mark, "size": [self.pixels.width, self.pixels.height]}
+        return values, {"network_mean": self.network_mean, "pixels_mean": self.pixels_mean}
+
+
+def chosen(name: str, images: list[Image]) -> Way:
+    """The way with this name, for images like these.
+
+    "auto": the network if it is here, beside the pixels if the images are aligned; or the pixels alone.
+    """
+    if name == "auto":
+        beside = "+pixels" if are_aligned(images) else ""
+        name = f"efficientnet{beside}" if efficientnet.is_here() else "pixels"
+    if name.startswith("efficientnet") and not efficientnet.is_here():
+        raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[images]'")
+    if name == "efficientnet":
+        return Network()
+    if name == "pixels":
+        return Pixels.fitting(images)
+    return Both.learned(images) if name == "efficientnet+pixels" else Named.found(name, tuple(probe_images()))
+
+
+def are_aligned(images: list[Image]) -> bool:
+    """Whether images of one size differ less at the same place than over all places."""
+    if len({image.size for image in images}) > 1 or len(images) < FEWEST:
+        return False
+    pixels = Pixels.fitting(images).embed(images).reshape(len(images), -1, 3)
+    between, total = pixels.mean(axis=0).var(axis=0).mean(), pixels.var(axis=(0, 1)).mean()
+    return bool(between >= ALIGNED * total > 0)
+
+
+def restored(state: State, named: str | None = None) -> Way:
+    """The same way again; an error if it is not here, or not the same."""
+    values, arrays = state
+    check_named(values["name"], named)
+    if values["name"] in ("pixels", "efficientnet+pixels"):
+        pixels = Pixels(*values["size"])
+        way: Way = pixels
+        if values["name"] != "pixels":
+            if not efficientnet.is_here():
+                raise ImportError("the embedder 'efficientnet+pixels' needs an extra: pip install 'hidegl[images]'")
+            way = Both(pixels, arrays["network_mean"], arrays["pixels_mean"])
+    else:
+        way = chosen(values["name"], [])
+    return same_as_saved(way, state)
+
+
+def probe_images() -> list[Any]:
+    """Two images whose vectors tell one embedder from another."""
+    from PIL import Image
+
+    across, down = np.meshgrid(np.arange(64), np.arange(64))
+    first = np.stack([4 * across, 4 * down, 255 - 4 * across], axis=2)
+    second = np.where((across // 8 + down // 8)[:, :, None] % 2, [250, 200, 20], [10, 60, 120])
+    return [Image.fromarray(pixels.astype(np.uint8)) for pixels in (first, second)]

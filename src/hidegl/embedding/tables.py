@@ -1,0 +1,180 @@
+"""Tables of numbers, categories, dates and short texts as vectors: a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hidegl.basics.archives import State, prefixed, under
+from hidegl.embedding.column_codes import CODES, Code, NumberCode
+from hidegl.embedding.column_kinds import Kind, kind_of
+from hidegl.files.columns import is_numeric, stacked
+from hidegl.files.mistakes import GapsError, named
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """A column of the table, how it becomes numbers, and by what these are divided."""
+
+    name: str
+    code: Code
+    offset: NDArray[np.float64]
+    scale: float
+
+    @classmethod
+    def learned(cls, name: str, column: pa.ChunkedArray, kind: Kind, *, scaled: bool) -> Self:
+        code = CODES[kind.name].learned(column, kind)
+        if not scaled:
+            return cls(name, code, np.zeros(len(code.parts)), 1.0)
+        numbers, _ = code.numbers(column)
+        weight = np.sqrt(max(code.n_dimensions, 1))
+        return cls(name, code, numbers.mean(axis=0), float(np.sqrt(numbers.var(axis=0).sum() / weight)) or 1.0)
+
+    @property
+    def names(self) -> list[str]:
+        return [
+            f"{self.name}: {part or 'empty'}" if len(self.code.parts) > 1 else self.name for part in self.code.parts
+        ]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Vectors of a table with numbers, categories, booleans, dates and short texts, for `AutoHiDeGL`.
+
+    A column that becomes d numbers counts √d: the variances of its numbers sum to √d. That is between columns that all
+    count the same and numbers that all count the same. A table of numbers alone is left as it is, because its columns
+    may be pixels or an embedding. Empty cells get the median of a column of numbers
+    or dates, and are a category of their own otherwise. Columns that cannot tell classes apart are left out: ids, row
+    numbers, names of rows, codes, and columns with one value.
+
+    Parameters
+    ----------
+    columns : list of str, default=None
+        The columns to use. None: all that are not left out.
+
+    Attributes
+    ----------
+    encoded_ : list of EncodedColumn
+    left_out_ : dict
+        The reason why a column is left out, by its name.
+    filled_ : dict
+        The number of empty cells that the last `transform` has filled in, by column.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from hidegl.embedding import TableEncoder
+    >>> table = pa.table({"size": [1.0, None, 3.0], "colour": ["red", "red", "blue"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour: blue', 'colour: red']
+    >>> encoder.transform(table).shape
+    (3, 3)
+    """
+
+    kind = "table"
+
+    def __init__(self, columns: list[str] | None = None) -> None:
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the medians, categories and words of the columns. X: a data frame, or a table of pyarrow."""
+        table = as_table(X)
+        kinds = {name: kind_of(name, table.column(name)) for name in self.columns or table.column_names}
+        return self.fit_kinds(table, kinds)
+
+    def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind]) -> Self:
+        """The same, where it is decided already what the columns hold."""
+        used = {name: kind for name, kind in kinds.items() if kind.name}
+        self.left_out_ = {name: kind.reason for name, kind in kinds.items() if not kind.name}
+        if not used:
+            reasons = named(f"{name} ({reason})" for name, reason in self.left_out_.items())
+            raise ValueError(f"X has no column to learn from, only {reasons or 'nothing'}")
+        scaled = any(kind.name != "number" for kind in used.values())
+        self.encoded_ = [
+            EncodedColumn.learned(name, table.column(name), kind, scaled=scaled) for name, kind in used.items()
+        ]
+        return self
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether columns of different kinds were made to count the same; so they must not be scaled again."""
+        return any(not isinstance(column.code, NumberCode) for column in self.encoded_)
+
+    @property
+    def input_names(self) -> list[str]:
+        return [column.name for column in self.encoded_]
+
+    def kinds_of(self, names: list[str]) -> dict[str, Kind]:
+        """What each column holds, under these names."""
+        return {name: Kind(column.code.kind) for name, column in zip(names, self.encoded_, strict=True)}
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """The vector of each row. Columns may have another order; all that were learned from must be there."""
+        check_is_fitted(self)
+        table = as_table(X)
+        missing = [name for name in self.input_names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"X lacks columns that were learned from: {named(missing)}")
+        self.filled_: dict[str, int] = {}
+        if not self.is_scaled and all(is_numeric(table.schema.field(name).type) for name in self.input_names):
+            try:
+                return stacked(table, self.input_names)
+            except GapsError:
+                pass  # then column by column
+        return np.concatenate([self._numbers(column, table.column(column.name)) for column in self.encoded_], axis=1)
+
+    def _numbers(self, column: EncodedColumn, values: pa.ChunkedArray) -> NDArray[np.float64]:
+        code = column.code
+        try:
+            whole = code.filled if isinstance(code, NumberCode) and not self.is_scaled else code.numbers
+            numbers, n_filled = whole(values)
+        except ValueError as error:
+            raise ValueError(f"the column {column.name!r} cannot be used: {error}") from error
+        if n_filled:
+            self.filled_[column.name] = n_filled
+        return (numbers.reshape(len(values), -1) - column.offset) / column.scale
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """What each number of a vector stands for."""
+        check_is_fitted(self)
+        return np.array([name for column in self.encoded_ for name in column.names], dtype=object)
+
+    def __hidegl_state__(self) -> State:
+        values: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for number, column in enumerate(self.encoded_):
+            own, held = column.code.state()
+            values.append({"name": column.name, "kind": column.code.kind, "scale": column.scale, "code": own})
+            arrays |= prefixed(f"{number}.", {"offset": column.offset, **held})
+        return {"kind": self.kind, "columns": values}, arrays
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """From what a model file holds."""
+        values, arrays = state
+        encoder = cls([value["name"] for value in values["columns"]])
+        encoder.left_out_, encoder.encoded_ = {}, []
+        for number, value in enumerate(values["columns"]):
+            own = under(f"{number}.", arrays)
+            code = CODES[value["kind"]].of_state((value["code"], own))
+            encoder.encoded_.append(EncodedColumn(value["name"], code, own["offset"], value["scale"]))
+        return encoder
+
+
+def as_table(X: Any) -> pa.Table:
+    """The columns of a data frame of pandas or polars, or a table of pyarrow."""
+    if isinstance(X, pa.Table):
+        return X
+    if hasattr(X, "__arrow_c_stream__"):
+        return pa.table(X)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return pa.Table.from_pandas(X, preserve_index=False)
+    if isinstance(X, dict):
+        return pa.table(X)
+    raise ValueError(f"X must be a data frame, or a table of pyarrow, got {type(X).__name__}")

@@ -1,0 +1,195 @@
+"""Tables as people have them: numbers, categories, dates, texts and gaps together."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import shlex
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hidegl import AutoHiDeGL
+from hidegl.cli.running import run
+from hidegl.embedding import TableEncoder, load_embedder
+from hidegl.embedding.column_kinds import kind_of
+
+
+def hidegl(command, expected=0):
+    assert run(shlex.split(command)) == expected, command
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shop(n=240, gaps=0.1, seed=0):
+    """A table of three kinds of customers, with what real tables have: ids, codes, dates, categories and gaps."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(3, size=n)
+    cities = [["Rome", "Oslo", "Lima"][k] if rng.random() < 0.8 else "Bern" for k in kind]
+    columns = {
+        "customer_id": rng.permutation(10**6)[:n].tolist(),
+        "age": (30 + 15 * kind + rng.normal(size=n) * 3).round(1).tolist(),
+        "city": cities,
+        "member": (rng.random(n) < 0.2 + 0.3 * kind).tolist(),
+        "since": [datetime.date(2015, 1, 1) + datetime.timedelta(days=int(700 * k + rng.integers(300))) for k in kind],
+        "zip_code": rng.integers(10_000, 99_999, size=n).tolist(),
+        "country": ["Utopia"] * n,
+        "remark": [f"wants {['red', 'blue', 'green'][k]} shoes of size {rng.integers(30, 46)}" for k in kind],
+    }
+    for name in ("age", "city", "since"):
+        columns[name] = [None if rng.random() < gaps else value for value in columns[name]]
+    return columns, np.array(["young", "middle", "old"])[kind]
+
+
+KINDS = {
+    "number": (pa.array([1.5, 2.0, None]), "size", "number", ""),
+    "boolean": (pa.array([True, False, None]), "member", "number", ""),
+    "category": (pa.array(["a", "b", "a"]), "colour", "category", ""),
+    "date": (pa.array([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]), "day", "date", ""),
+    "date as text": (pa.array(["31.12.2020", "01.02.2021", None]), "day", "date", ""),
+    "timestamp": (pa.array([1_600_000_000, 1_600_100_000, 1_600_100_001]), "created_at", "date", ""),
+    "milliseconds": (pa.array([1_600_000_000_000, 1_600_100_000_000]), "time", "date", ""),
+    "an amount": (pa.array([1_600_000_000, 1_600_100_000, 1_600_100_001]), "price", "number", ""),
+    "text": (pa.array([f"{i} long words in this text" for i in range(100)]), "note", "text", ""),
+    "id": (pa.array([5, 3, 8]), "customer_id", "", "an id"),
+    "ID": (pa.array(["a", "b", "a"]), "Individual ID", "", "an id"),
+    "names": (pa.array([f"name{i}" for i in range(100)]), "who", "", "it names the rows"),
+    "zip code": (pa.array(range(10_000, 20_000, 7)), "zip", "", "a code, not an amount"),
+    "few zip codes": (pa.array([10_115, 20_095] * 20), "zip", "category", ""),
+    "row numbers": (pa.array(range(50)), "n", "", "row numbers"),
+    "row numbers, mixed": (pa.array(np.random.default_rng(0).permutation(50)), "n", "", "row numbers in another order"),
+    "a counter": (pa.array(np.cumsum(np.arange(1, 60) % 4 + 1)), "n", "", "a counter: it grows with every row"),
+    "numbers that name": (
+        pa.array(np.random.default_rng(0).permutation(10**6)[:60]),
+        "account number",
+        "",
+        "it names the rows",
+    ),
+    "constant": (pa.array([2.0, 2.0]), "x", "", "the same in every row"),
+    "constant with gaps": (pa.array(["yes", None, "yes"]), "x", "category", ""),
+    "empty": (pa.array([None, None], pa.string()), "x", "", "empty"),
+    "only blanks": (pa.array(["", " "]), "x", "", "empty"),
+    "nested": (pa.array([{"a": 1}, {"a": 2}]), "x", "", "struct<a: int64>"),
+}
+
+
+@pytest.mark.parametrize(("column", "name", "kind", "reason"), KINDS.values(), ids=KINDS)
+def test_what_a_column_holds_is_seen(column, name, kind, reason):
+    found = kind_of(name, pa.chunked_array([column]))
+    assert (found.name, found.reason) == (kind, reason)
+
+
+def test_a_column_counts_by_the_root_of_its_dimensions():
+    columns, _ = shop(gaps=0)
+    encoder = TableEncoder().fit(pa.table(columns))
+    vectors = encoder.transform(pa.table(columns))
+    variances = dict.fromkeys(encoder.input_names, 0.0)
+    for name, variance in zip(encoder.get_feature_names_out(), vectors.var(axis=0), strict=True):
+        variances[name.split(":")[0]] += variance
+    dimensions = {column.name: column.code.n_dimensions for column in encoder.encoded_}
+    assert dimensions["city"] == 3
+    assert dimensions["age"] == 1
+    for name, variance in variances.items():
+        assert variance == pytest.approx(np.sqrt(dimensions[name]), rel=1e-6)
+
+
+def test_numbers_alone_stay_as_they_are_and_gaps_get_the_median():
+    pixels = np.random.default_rng(0).integers(0, 255, size=(30, 4), dtype=np.uint8)
+    table = pa.table({f"p{j}": pixels[:, j] for j in range(4)})
+    encoder = TableEncoder().fit(table)
+    assert encoder.transform(table).dtype == np.uint8
+    np.testing.assert_array_equal(encoder.transform(table), pixels)
+    holed = table.set_column(1, "p1", pa.array([None, *pixels[1:, 1].tolist()]))
+    filled = encoder.transform(holed)
+    assert filled[0, 1] == np.median(pixels[:, 1])
+    assert encoder.filled_ == {"p1": 1}
+    np.testing.assert_array_equal(np.delete(filled, 1, axis=1), np.delete(pixels, 1, axis=1))
+
+
+def test_new_rows_may_hold_new_categories_gaps_and_columns_in_any_order():
+    columns, _ = shop()
+    encoder = TableEncoder().fit(pa.table(columns))
+    new = {name: values[:3] for name, values in reversed(columns.items())}
+    new["city"] = ["Atlantis", None, new["city"][2]]
+    new["age"] = [None, float("inf"), 40.0]
+    found = encoder.transform(pa.table(new))
+    assert np.isfinite(found).all()
+    names = encoder.get_feature_names_out().tolist()
+    cities = [i for i, name in enumerate(names) if name.startswith("city:")]
+    of_city = next(column for column in encoder.encoded_ if column.name == "city")
+    np.testing.assert_allclose(found[0, cities], -of_city.offset / of_city.scale)  # none of the known ones
+    assert encoder.filled_["age"] == 2
+    with pytest.raises(ValueError, match="X lacks columns that were learned from: age"):
+        encoder.transform(pa.table({"city": ["Rome"]}))
+    with pytest.raises(ValueError, match="the column 'age' cannot be used: it holds string, but held numbers"):
+        encoder.transform(pa.table({**new, "age": ["old", "older", "x"]}))
+
+
+def test_frames_of_pandas_and_polars_are_the_same_table():
+    columns, _ = shop()
+    expected = TableEncoder().fit_transform(pa.table(columns))
+    for frame in (pl.DataFrame(columns), pd.DataFrame(columns)):
+        np.testing.assert_allclose(TableEncoder().fit_transform(frame), expected)
+    with pytest.raises(ValueError, match="X must be a data frame, or a table of pyarrow, got ndarray"):
+        TableEncoder().fit(np.zeros((3, 2)))
+
+
+def test_an_encoder_comes_back_from_a_model_file(folder):
+    columns, truth = shop()
+    encoder = TableEncoder().fit(pa.table(columns))
+    X = encoder.transform(pa.table(columns))
+    y = np.where(np.arange(len(truth)) % 12 == 0, truth, None)
+    AutoHiDeGL("quick", preprocess="mixed", random_state=0).fit(X, y).save("m.hidegl", embedder=encoder)
+    again = load_embedder("m.hidegl")
+    np.testing.assert_array_equal(again.transform(pa.table(columns)), X)
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+
+
+def write(name, columns, delimiter=","):
+    with open(name, "w", newline="") as file:  # noqa: PTH123
+        lines = csv.writer(file, delimiter=delimiter)
+        lines.writerow(columns)
+        lines.writerows(zip(*columns.values(), strict=True))
+
+
+def test_a_mixed_table_is_labelled_and_new_rows_too(folder, capsys):
+    columns, truth = shop(600)
+    few = {
+        **{n: v[:500] for n, v in columns.items()},
+        "group": [t if i % 25 == 0 else "" for i, t in enumerate(truth[:500])],
+    }
+    write("shop.csv", few)
+    hidegl("label shop.csv --labels group --model shop.hidegl --report shop.html")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "learning from 5 columns: 2 numbers, 1 category, 1 date, 1 text" in said
+    assert "customer_id (an id); zip_code (a code, not an amount); country (the same in every row)" in said
+    assert "empty cells with the median: age" in said
+    labelled = pd.read_csv("shop.labelled.csv")
+    assert list(labelled.columns) == [*few, "label", "confidence", "given"]
+    assert (labelled.label == truth[:500]).mean() > 0.95
+    write("new.csv", {name: values[500:] for name, values in reversed(columns.items())})
+    hidegl("predict shop.hidegl new.csv")
+    assert (pd.read_csv("new.predicted.csv").label == truth[500:]).mean() > 0.9
+    hidegl("inspect shop.hidegl")
+    assert "columns of a table" in capsys.readouterr().out
+
+
+def test_its_own_output_is_read_as_labels_where_they_were_given(folder, capsys):
+    columns, truth = shop()
+    write("shop.csv", {**columns, "label": [t if i % 12 == 0 else "" for i, t in enumerate(truth)]})
+    hidegl("label shop.csv -o first.csv")
+    hidegl("label first.csv -o second.csv")
+    said = capsys.readouterr().err
+    assert "this is an output of hidegl: its labels count where 'given' is true" in said
+    assert said.count("20 in the column 'label'") == 2
+    first, second = pd.read_csv("first.csv"), pd.read_csv("second.csv")
+    pd.testing.assert_frame_equal(first, second)
+    hidegl("label shop.csv --labels first.csv -o third.csv")
+    pd.testing.assert_frame_equal(first, pd.read_csv("third.csv"))
