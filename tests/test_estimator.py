@@ -316,9 +316,9 @@ def test_wide_sparse_rows():
 
 
 def test_columns_of_transform_have_names(moons):
-    X, y, _ = moons
+    X, _, _ = moons
     for model in (HiDeGL(40, random_state=0), AutoHiDeGL(random_state=0)):
-        names = model.fit(X, y).get_feature_names_out()
+        names = model.fit(X).get_feature_names_out()
         assert len(set(names)) == len(names) == model.transform(X[:2]).shape[1]
 
 

@@ -176,9 +176,10 @@ class Task:
     def telling(self) -> list[str]:
         """The columns that identify a row for a person: the id, and the longest text."""
         texts = {
-            name: text_length(self.table, name)
+            name: length
             for name in self.table.names
             if is_text(self.table.schema.field(name).type) and name != self.labels.column
+            if (length := text_length(self.table, name))
         }
         longest = max(texts, key=lambda name: texts[name], default=None)
         own_id = self.id_column or next((n for n, why in self.columns.left_out.items() if why == "an id"), None)
@@ -196,7 +197,7 @@ def split(names: str | None) -> list[str] | None:
 
 def text_length(table: Table, name: str) -> float:
     some = next(table.batches([name])).column(0).slice(0, 100).to_pylist()
-    return float(np.mean([len(text or "") for text in some]))
+    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None}) > 1 else 0.0
 
 
 # Learning

@@ -29,6 +29,9 @@ NAMES_ROWS = 0.9
 FEWEST_WORDS = 3.0
 """On average, a text has this number of words; a name has fewer."""
 
+FLAGGED = 0.5
+"""A word that stands in at most this share of the rows, and nothing in the others, is a flag."""
+
 ENOUGH_ROWS = 20
 """With fewer rows, nothing can be said about the order of numbers."""
 
@@ -111,7 +114,7 @@ def kind_of_texts(name: str, column: pa.ChunkedArray) -> Kind:
     if not len(given):
         return Kind("", "empty")
     n_levels = len(pc.unique(given))
-    if n_levels == 1 and len(given) == len(column):
+    if n_levels == 1 and len(given) > FLAGGED * len(column):
         return Kind("", CONSTANT)
     if found := date_format(given):
         return Kind("date", how=found)
