@@ -50,6 +50,13 @@ def check_memory(k: int, matrices: int, most_dense: int | None = None) -> None:
         )
 
 
+def check_room(size: int, what: str) -> None:
+    """An error if what a file becomes when it is read does not fit; a small file can become a large one."""
+    available = available_memory()
+    if size > available:
+        raise MemoryError(f"{what} needs {readable(size)} of memory, but only {readable(available)} are free")
+
+
 def readable(size: float) -> str:
     for unit in ("bytes", "KB", "MB", "GB"):
         if size < 1000:

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import replacing
 from hidegl.basics.progress import Progress
+from hidegl.basics.whole_files import replacing
 from hidegl.cli.screen import Screen
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.texts import as_texts

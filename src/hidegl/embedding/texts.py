@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import EMBEDDER, State, read_archive, under
+from hidegl.basics.archives import EMBEDDER, State, read_archive, refusing, under
+from hidegl.basics.stored import Stored
 from hidegl.embedding.ways import Way, chosen, restored
 
 
@@ -78,12 +79,20 @@ def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) 
         "package.module:function": a file alone does not make hidegl run code.
     """
     values, (_, arrays) = embedder_values(path), read_archive(path)
-    return None if values is None else TextEmbedder.restored((values, under(EMBEDDER, arrays)), embedder)
+    return None if values is None else TextEmbedder.restored((values, dict(under(EMBEDDER, arrays))), embedder)
 
 
 def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """What a model file says of its embedder, whether it is here or not."""
-    return read_archive(path)[0].get("embedder")
+    values = read_archive(path)[0].get("embedder")
+    if values is not None:
+        with refusing(path):
+            stored = Stored(values, {}, EMBEDDER)
+            for name in ("name", "mark", "embedder"):
+                stored.text(name)
+            if not all(isinstance(name, str) for name in stored.value("columns") or ()):
+                raise ValueError("embedder.columns must be names")
+    return values
 
 
 def as_texts(X: Any) -> list[str]:

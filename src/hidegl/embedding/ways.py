@@ -19,8 +19,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import State
+from hidegl.basics.archives import EMBEDDER, State
 from hidegl.basics.progress import block_done
+from hidegl.basics.stored import Stored
 from hidegl.embedding import minilm
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
@@ -107,6 +108,16 @@ class Words:
         vectors = np.asarray(vectorizer.transform(texts) @ self.components.T, dtype=np.float32)
         block_done(len(texts))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    @classmethod
+    def restored(cls, stored: Stored) -> Self:
+        terms = tuple(stored.array("terms", "bytes", "letters").tobytes().decode().split("\n"))
+        if len(set(terms)) < len(terms):
+            raise ValueError("the words of the embedder must differ")
+        stored.sizes["terms"] = len(terms)
+        idf = stored.array("idf", "numbers", "terms", "[0, 1e6]")
+        components = stored.array("components", "numbers of their own precision", "columns terms", "[-1e6, 1e6]")
+        return cls(terms, idf, components)
 
     def state(self) -> State:
         terms = np.frombuffer("\n".join(self.terms).encode(), dtype=np.uint8)
@@ -213,7 +224,7 @@ def restored(state: State, named: str | None = None) -> Way:
     if named is not None and named != name:
         raise ValueError(f"the embedder must be {name!r}, with which the model was made, got {named!r}")
     if name == "words":
-        return Words(tuple(arrays["terms"].tobytes().decode().split("\n")), arrays["idf"], arrays["components"])
+        return Words.restored(Stored(values, arrays, EMBEDDER))
     if is_function(name) and named is None:
         raise ValueError(f"it was made with the function {name!r}: if you trust it, name it again as the embedder")
     way = chosen(name, [])

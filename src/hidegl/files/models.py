@@ -11,11 +11,27 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl._version import __version__
-from hidegl.basics.archives import EMBEDDER, PARAMETER, State, prefixed, read_archive, write_archive
+from hidegl.basics.archives import (
+    EMBEDDER,
+    PARAMETER,
+    Arrays,
+    State,
+    prefixed,
+    read_archive,
+    refusing,
+    under,
+    write_archive,
+)
+from hidegl.basics.stored import Stored
 from hidegl.files.first_format import upgraded
 
 PLAIN = (str, bool, int, float, np.generic, type(None))
 """The types of values that go into the JSON text."""
+
+SHAPES = {"start": "points columns", "class_prior": "classes"}
+"""The parameters that can be arrays."""
+
+MOST_NAMED = 40
 
 
 class SavedModel(ABC):
@@ -25,7 +41,7 @@ class SavedModel(ABC):
     def __hidegl_state__(self) -> State: ...
 
     @abstractmethod
-    def __set_hidegl_state__(self, state: State) -> None: ...
+    def __set_hidegl_state__(self, stored: Stored) -> None: ...
 
     def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
         """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
@@ -57,16 +73,23 @@ class SavedModel(ABC):
 def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel]]) -> Any:
     """A model of one of the known classes, from a file that `save` wrote, also with version 0.1."""
     header, arrays = read_archive(path)
-    if header.get("model") not in known:
+    kind = header.get("model")
+    if isinstance(kind, str) and kind not in known:
         raise ValueError(
-            f"{os.fspath(path)} holds a model of the class {header.get('model')!r}, this process knows "
+            f"{os.fspath(path)} holds a model of the class {kind[:MOST_NAMED]!r}, this process knows "
             f"{', '.join(sorted(known))}"
         )
-    try:
-        parameters = {name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)}
-        model = known[header["model"]](**header["parameters"], **parameters)
+    with refusing(path):
+        model = known[str(kind)](**read_parameters(header["parameters"], arrays))
         state = header["values"], arrays
-        model.__set_hidegl_state__(upgraded(*state) if header["format"] == 1 else state)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"{os.fspath(path)} does not hold a whole hidegl model: {error}") from error
+        model.__set_hidegl_state__(Stored(*(upgraded(*state) if header["format"] == 1 else state)))
     return model
+
+
+def read_parameters(plain: Any, arrays: Arrays) -> dict[str, Any]:
+    """The parameters of a model: those in the header, and those that are arrays."""
+    given = under(PARAMETER, arrays)
+    stored = Stored(plain, given, PARAMETER)
+    if not isinstance(plain.get("random_state"), int | None):
+        raise ValueError(f"random_state must be a whole number or None, got {plain['random_state']!r}")
+    return {**plain, **{name: stored.array(name, "numbers of any type", SHAPES[name]) for name in given}}

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.files.reading import pyarrow_for
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
