@@ -79,7 +79,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """All files that are written in this context by `replacing` appear at its end; none does after an error."""
+    """All files that are written in this context by `replacing` appear at its end; none does after an error.
+
+    Inside another such context they wait for the end of that one.
+    """
+    if TOGETHER.get() is not None:
+        yield
+        return
     waiting = Waiting()
     token = TOGETHER.set(waiting)
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hidegl._version import __version__
+from hidegl.basics.whole_files import together
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -25,13 +26,14 @@ from hidegl.cli.options import (
     NoCache,
     Output,
     Quiet,
+    SafeCsv,
     Seed,
     Text,
     Without,
 )
 from hidegl.cli.saved import inspect, predict
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, check_new_file, writing
+from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def label(
     embedder: Embedder = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -108,20 +111,24 @@ def label(
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
+    written = {"-o": out, "the review": review, "--report": report, "--model": model}
+    check_distinct(written, {"the data": data, "the labels": labels})
     asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
     task = work.Task.read(data, screen, asked)
     task.require_labels("learn")
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
-    wrote = {"output": out, **({} if review is None else {"review": review})}
-    if model is not None:
-        with writing(model):
-            learned.save(model, embedder=task.embedder)
-        wrote["model"] = model
-    if report is not None:
-        outputs.write_report_of(report, learned, task, tally, seconds)
-        wrote["report"] = report
+    with writing(out), together():
+        tally = outputs.write_labelled(
+            out, task, learned.stream_labels(), acceptance=acceptance, review=review, safe_csv=safe_csv
+        )
+        if model is not None:
+            with writing(model):
+                learned.save(model, embedder=task.embedder)
+        if report is not None:
+            outputs.write_report_of(report, learned, task, tally, seconds)
+    named = {"output": out, "review": review, "model": model, "report": report}
+    wrote = {what: path for what, path in named.items() if path is not None}
     classes.show_classes(screen, tally)
     screen.note("labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s")
     facts = trust.show_trust(screen, task, learned, tally, acceptance)
@@ -145,6 +152,7 @@ def suggest(
     embedder: Embedder = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -159,6 +167,7 @@ def suggest(
 
     screen = Screen(as_json=json, quiet=quiet)
     out = outputs.output_path(data, output, "to_label", force=force, to_edit=True)
+    check_distinct({"-o": out}, {"the data": data, "the labels": labels})
     asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
     task = work.Task.read(data, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
@@ -168,7 +177,7 @@ def suggest(
         raise UseError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = work.fitted(task, screen, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
-    outputs.write_to_fill_in(out, task, suggestions)
+    outputs.write_to_fill_in(out, task, suggestions, safe_csv=safe_csv)
     names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
@@ -190,6 +199,7 @@ def audit(
     embedder: Embedder = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -204,6 +214,7 @@ def audit(
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(data, output, "audit", force=force)
+        check_distinct({"-o": output}, {"the data": data, "the labels": labels})
     asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache)
     task = work.Task.read(data, screen, asked)
     task.require_labels("judge")
@@ -232,7 +243,7 @@ def audit(
     if unjudged:
         screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
-        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]})
+        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]}, safe_csv=safe_csv)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 

@@ -66,3 +66,11 @@ Accept = Annotated[
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="For spreadsheets: put an apostrophe before texts that begin with =, +, - or @, so that none is run as a "
+        "formula.",
+    ),
+]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.whole_files import together
 from hidegl.cli.labels import known
 from hidegl.cli.work import Model, Task
 from hidegl.files.mistakes import check_new_file, writing
@@ -44,6 +45,7 @@ def write_labelled(
     with_given: bool = True,
     acceptance: Acceptance | None = None,
     review: Path | None = None,
+    safe_csv: bool = False,
 ) -> Tally:
     """Write all input rows in their order: their columns except vectors, and label, confidence and given.
 
@@ -51,8 +53,8 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
-    with labels, writing(out), table_writer(out) as write, ExitStack() as files:
-        write_review = None if review is None else files.enter_context(table_writer(review))
+    with labels, writing(out), together(), table_writer(out, safe_csv=safe_csv) as write, ExitStack() as files:
+        write_review = None if review is None else files.enter_context(table_writer(review, safe_csv=safe_csv))
         for block in labels:
             tally.add(block)
             n = len(block)
@@ -94,18 +96,18 @@ class InputColumns:
         return dict(zip(whole.column_names, whole.slice(0, n).columns, strict=True))
 
 
-def write_columns(out: Path, columns: dict[str, Any]) -> None:
+def write_columns(out: Path, columns: dict[str, Any], *, safe_csv: bool = False) -> None:
     """Write a small table of lists or arrays."""
     plain = {name: [as_python(value) for value in values] for name, values in columns.items()}
     with writing(out):
-        write_table(out, plain)
+        write_table(out, plain, safe_csv=safe_csv)
 
 
 def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -> None:
+def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion], *, safe_csv: bool = False) -> None:
     """Write the suggested rows with a blank label, and below them the rows that the label file already has."""
     rows = np.array([suggestion.row for suggestion in suggestions], dtype=np.intp)
     y = task.labels.y
@@ -116,8 +118,9 @@ def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -
     label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
     why = [suggestion.reason for suggestion in suggestions] + [None] * len(before)
     described.pop("why", None)  # of an earlier round
+    to_fill_in = {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())}
     with writing(out):
-        write_table(out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())})
+        write_table(out, to_fill_in, safe_csv=safe_csv)
 
 
 def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -5,13 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hidegl.cli.options import Accept, ColumnNames, Data, Embedder, Force, Json, NoCache, Output, Quiet, SavedModel
+from hidegl.cli.options import (
+    Accept,
+    ColumnNames,
+    Data,
+    Embedder,
+    Force,
+    Json,
+    NoCache,
+    Output,
+    Quiet,
+    SafeCsv,
+    SavedModel,
+)
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, named
 
 if TYPE_CHECKING:
+    from hidegl.cli.columns import Columns
     from hidegl.cli.work import Model
     from hidegl.embedding import TextEmbedder
+    from hidegl.files.tables import Table
 
 
 def predict(
@@ -22,6 +36,7 @@ def predict(
     columns: ColumnNames = None,
     embedder: Embedder = None,
     no_cache: NoCache = False,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -31,27 +46,20 @@ def predict(
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
     from hidegl.cli import classes, labels, outputs, texts, trust, work
-    from hidegl.cli import columns as chosen_columns
     from hidegl.files.opening import open_table
 
     screen = Screen(as_json=json, quiet=quiet)
     trust.check_accept(accept)
     out = outputs.output_path(data, output, "predicted", force=force)
     review = trust.review_path(data, output, accept, force=force)
+    check_distinct({"-o": out, "the review": review}, {"the data": data, "the model": model})
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader, table = read_embedder(model, embedder), open_table(data)
     names = getattr(learned, "feature_names_in_", None) if reader is None else reader.columns
     wanted = work.split(columns) or (None if names is None else [str(name) for name in names])
-    missing = [name for name in wanted or () if name not in table.names]
-    if missing:
-        raise UseError(f"{data} lacks columns that the model learned from: {named(missing)}")
-    asked: dict[str, Any] = (
-        {"wanted": wanted, "find_text": False} if reader is None else {"wanted": None, "text": wanted}
-    )
-    chosen = chosen_columns.choose_columns(table, **asked, without=[], id_column=None, label_column=None)
-    chosen.of_model = True
+    chosen = columns_of_model(data, table, wanted, of_texts=reader is not None)
     task = work.Task(data, table, chosen, labels.LabelColumn(None, ""), None)
     screen.note("read", f"{data}: {table.n_rows:,} rows; {chosen}")
     if reader is not None:
@@ -62,7 +70,9 @@ def predict(
     with work.warnings_as_notes(screen):
         acceptance = trust.acceptance_of(learned, accept, task.X)
         predicted = learned.stream_labels(task.X)
-        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
+        tally = outputs.write_labelled(
+            out, task, predicted, with_given=False, acceptance=acceptance, review=review, safe_csv=safe_csv
+        )
     classes.show_classes(screen, tally)
     facts = trust.show_acceptance(screen, acceptance)
     wrote = {"output": out, **({} if review is None else {"review": review})}
@@ -98,6 +108,19 @@ def inspect(
     }
     screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
     screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+
+
+def columns_of_model(path: Path, table: Table, wanted: list[str] | None, *, of_texts: bool) -> Columns:
+    """The columns of new rows that a model takes."""
+    from hidegl.cli.columns import choose_columns
+
+    missing = [name for name in wanted or () if name not in table.names]
+    if missing:
+        raise UseError(f"{path} lacks columns that the model learned from: {named(missing)}")
+    asked: dict[str, Any] = {"wanted": None, "text": wanted} if of_texts else {"wanted": wanted, "find_text": False}
+    chosen = choose_columns(table, **asked, without=[], id_column=None, label_column=None)
+    chosen.of_model = True
+    return chosen
 
 
 def read_model(path: Path) -> Model:

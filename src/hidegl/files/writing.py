@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -28,6 +29,9 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLES = (*DELIMITERS, ".parquet")
 LABELS = (*TABLES, ".npy")
 
+FORMULA = r"^[=+\-@\t\r]"
+"""How a text begins that spreadsheets run as a formula."""
+
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Which labels are accepted, by their confidences."""
 
@@ -36,17 +40,37 @@ GROUP_ROWS = 524_288
 
 
 @contextmanager
-def table_writer(path: Path) -> Iterator[Callable[[Block], None]]:
-    """A function that writes blocks with the same columns to a file. The ending of its name gives the format."""
+def table_writer(path: Path, *, safe_csv: bool = False) -> Iterator[Callable[[Block], None]]:
+    """A function that writes blocks with the same columns to a file. The ending of its name gives the format.
+
+    With `safe_csv`, no spreadsheet runs a text in a CSV or TSV file as a formula.
+    """
     ending = path.suffix.lower()
     opened = parquet_writer if ending == ".parquet" else csv_writer if has_pyarrow() else plain_csv_writer
     with replacing(path) as file, opened(file, DELIMITERS.get(ending, "")) as write:
-        yield write
+        yield (lambda block: write(without_formulas(block))) if safe_csv and ending in DELIMITERS else write
 
 
-def write_table(path: Path, columns: Block) -> None:
+def without_formulas(block: Block) -> Block:
+    """The same columns with an apostrophe before texts that spreadsheets would run as formulas. It needs pyarrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    safe = {}
+    for name, values in block.items():
+        column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            quoted = pc.binary_join_element_wise("'", column.cast(pa.large_string()), "")
+            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column.cast(pa.large_string()))
+        safe[f"'{name}" if re.match(FORMULA, name) else name] = column
+    return safe
+
+
+def write_table(path: Path, columns: Block, *, safe_csv: bool = False) -> None:
     """Write a small table."""
-    with table_writer(path) as write:
+    with table_writer(path, safe_csv=safe_csv) as write:
         write(columns)
 
 
