@@ -121,8 +121,10 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
         else:
             shape, by_columns, dtype = np.lib.format.read_array_header_2_0(file)
         size = math.prod(shape) * dtype.itemsize
-        if dtype.hasobject or min(shape, default=0) < 0 or size != member.file_size - file.tell():
-            raise ValueError("it holds Python objects, or its size is wrong")
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        if min(shape, default=0) < 0 or size != member.file_size - file.tell():
+            raise ValueError("it is not as large as it says")
         array = np.zeros(math.prod(shape), dtype)
         if size:
             view = memoryview(array.view(np.uint8))  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ class Stored:
             raise ValueError(f"{self._where}{name} is missing")
         found, (kinds, dtype) = self._arrays[name], KINDS[kind]
         exact = kind not in EXACT or found.dtype.itemsize == np.dtype(dtype).itemsize
-        if found.dtype.kind not in kinds or not exact or (found.dtype.kind == "f" and found.dtype.itemsize > 8):
+        if found.dtype.kind not in kinds or not exact or (found.dtype.kind == "f" and found.itemsize not in (4, 8)):
             raise ValueError(f"{self._where}{name} must hold {kind}, got {found.dtype}")
         self._check_shape(name, found.shape, shape.split())
         found = np.ascontiguousarray(found, dtype=dtype or found.dtype.newbyteorder("="))

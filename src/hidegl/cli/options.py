@@ -50,7 +50,10 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="The file to write: .csv, .tsv or .parquet.", metavar="FILE")
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
-Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]
+Seed = Annotated[
+    int,
+    typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER", min=0, max=2**32 - 1),
+]
 MergeNames = Annotated[
     bool, typer.Option("--merge-names", help="Merge classes whose names differ in case, space or accents only.")
 ]

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -29,11 +30,17 @@ INTERRUPTED_CODE = 130
 """The exit code of typer after Ctrl-C."""
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+AT_WORK = 1.0
+"""How many seconds an interrupted command may take to end."""
+
+
 class Interrupts:
     """Ctrl-C and SIGTERM while a command runs: both end it in order."""
 
     def __init__(self) -> None:
-        self.came = False
+        self.came, self._last = False, float("-inf")
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
@@ -47,12 +54,10 @@ class Interrupts:
 
     def _interrupt(self, *_: object) -> None:
         """A second one, while the first is still at work, changes nothing."""
-        if not self.came:
-            self.came = True
+        now, before = time.monotonic(), self._last
+        self.came, self._last = True, now
+        if now - before > AT_WORK:
             raise KeyboardInterrupt
-
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(arguments: list[str]) -> int:
@@ -91,6 +96,8 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     except Exception as error:
         if DEBUG in os.environ:
             traceback.print_exc()
-        if type(error).__module__.startswith("pyarrow"):  # deep inside a file whose beginning was right
-            return f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}", 1
+        if isinstance(error, OSError) and error.errno:
+            return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
+        if type(error).__module__.startswith("pyarrow") or isinstance(error, OSError):
+            return "the data cannot be read: its file is damaged", 1  # deep inside a file whose beginning was right
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

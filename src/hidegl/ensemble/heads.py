@@ -47,18 +47,13 @@ class Head:
         return {name: getattr(self, name) for name in ARRAYS}
 
     @classmethod
-    def restored(cls, width: float, stored: Stored) -> Head:
-        """From a file with the sizes r (columns of prepared rows) and c (classes)."""
+    def restored(cls, width: float, stored: Stored, furthest: float) -> Head:
+        """From a file with the sizes r (columns of prepared rows, of which none is further away) and c (classes)."""
         limits = f"[{-LARGEST}, {LARGEST}]"
-        centres, coef = (
-            stored.array("centres", "numbers", "centres r"),
-            stored.array("coef", "numbers", "centres c", limits),
-        )
-        linear, intercept = (
-            stored.array("linear", "numbers", "r c", limits),
-            stored.array("intercept", "numbers", "c", limits),
-        )
-        return cls(centres, coef, width, linear, intercept)
+        centres = stored.array("centres", "numbers", "centres r", f"[{-furthest}, {furthest}]")
+        coef = stored.array("coef", "numbers", "centres c", limits)
+        linear = stored.array("linear", "numbers", "r c", limits)
+        return cls(centres, coef, width, linear, stored.array("intercept", "numbers", "c", limits))
 
     def times(self, factor: float) -> Head:
         return Head(self.centres, self.coef * factor, self.width, self.linear * factor, self.intercept * factor)

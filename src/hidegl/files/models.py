@@ -90,6 +90,7 @@ def read_parameters(plain: Any, arrays: Arrays) -> dict[str, Any]:
     """The parameters of a model: those in the header, and those that are arrays."""
     given = under(PARAMETER, arrays)
     stored = Stored(plain, given, PARAMETER)
-    if not isinstance(plain.get("random_state"), int | None):
-        raise ValueError(f"random_state must be a whole number or None, got {plain['random_state']!r}")
+    for name, value in plain.items():
+        if not isinstance(value, PLAIN if name != "random_state" else int | None):
+            raise ValueError(f"{PARAMETER}{name} cannot be {value!r}")
     return {**plain, **{name: stored.array(name, "numbers of any type", SHAPES[name]) for name in given}}

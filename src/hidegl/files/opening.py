@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.archives import StoredArrays
 from hidegl.files.csv import read_csv
 from hidegl.files.mistakes import UseError, WorkError, damaged, named, unreadable_array
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
@@ -46,7 +46,9 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
         raise
     except PermissionError as error:
         raise WorkError(f"no permission to read {path}: check its permissions") from error
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever bytes of anybody lead to
         raise damaged(path) from error
     if table.n_rows == 0:
         raise UseError(f"{path} holds no rows")
@@ -63,8 +65,7 @@ def read_npy(path: Path) -> MemoryTable:
 
 def read_npz(path: Path) -> MemoryTable:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return array_table(path, {name: archive[name] for name in archive.files})
+        return array_table(path, dict(StoredArrays(path)))
     except ValueError as error:
         raise unreadable_array(path, error) from error
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.archives import HEADER, Arrays, State, prefixed, read_archive, refusing, write_archive
-from hidegl.basics.stored import NOT_NAN, Stored
+from hidegl.basics.stored import FINITE, Stored
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.structure.preparation import Preparation
+from hidegl.structure.preparation import Preparation, furthest
 from hidegl.structure.stages import Step
 
 
@@ -56,6 +56,9 @@ class Checkpoint:
             found = self._found = Stored(self._header, self._arrays, n=rows.n_rows, d=n_features)
             preparation = Preparation.restored(of := found.part("preparation", header))
             found.sizes |= of.sizes
+            self._furthest = 2 * furthest(preparation.dtype)
+            if len(found.several("finished")) > n_models:
+                raise ValueError(f"finished must be at most {n_models}")
             seeds = [int(seed) for seed in found.numbers("seeds", "[0, 4294967295]")]
             if len(seeds) != n_models:
                 raise ValueError(f"seeds must be {n_models}, got {len(seeds)}")
@@ -82,7 +85,8 @@ class Checkpoint:
         """What is stored of a structure that was learned before, if it was."""
         if self._found is None or number >= len(self._found.several("finished")):
             return None
-        return self._found.part(str(number), self._found.several("finished")[number])
+        with self.refusing():
+            return self._found.part(str(number), self._found.several("finished")[number])
 
     def step(self, n_stages: int) -> Step | None:
         """The last step of the structure that was being learned, once."""
@@ -91,8 +95,11 @@ class Checkpoint:
             return None
         with self.refusing():
             stored = self._found.part("step", place)
-            C, history = stored.array("C", "numbers", "k r"), tuple(stored.numbers("history", NOT_NAN))
-            return Step(stored.number("sigma", "(0, inf)"), stored.whole("stage", 0, n_stages - 1), C, history)
+            C = stored.array("C", "numbers", "k r", f"[{-self._furthest}, {self._furthest}]")
+            if not len(C):
+                raise ValueError("there must be one point or more")
+            sigma, stage = stored.number("sigma", "(0, inf)"), stored.whole("stage", 0, n_stages - 1)
+            return Step(sigma, stage, C, tuple(stored.numbers("history", FINITE)))
 
     def keep(self, step: Step) -> None:
         place = {"sigma": step.sigma, "stage": step.stage, "history": list(step.history)}
@@ -120,7 +127,7 @@ def digest(header: dict[str, Any], arrays: Arrays) -> str:
     found = hashlib.sha256(json.dumps(header, default=np.generic.item).encode())
     for name in sorted(arrays):
         found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
-        found.update(np.ascontiguousarray(arrays[name]).data)
+        found.update(arrays[name].tobytes())
     return found.hexdigest()
 
 

@@ -98,6 +98,8 @@ class Preparation:
         scale = stored.array("scale", "numbers", "d", f"[{1 / LARGEST}, {LARGEST}]") if stored.has("scale") else None
         basis = stored.array("basis", "numbers", "d r", "[-1.01, 1.01]") if stored.has("basis") else None
         stored.sizes.setdefault("r", len(offset))
+        if not stored.sizes["r"]:
+            raise ValueError("there must be one column or more")
         return cls(preprocess, dtype, offset, bounds, scale, basis)
 
     def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
