@@ -79,7 +79,7 @@ def rng_of(seed: int, number: int) -> np.random.Generator:
 def work(name: str, seed: int, first: int, last: int, seconds: float, folder: Path) -> None:
     """Try the cases, and say so line by line."""
     end = time.monotonic() + seconds
-    campaign = importlib.import_module(f"fuzz.{name}")
+    campaign = importlib.import_module(f"fuzz.{name}" if name in CAMPAIGNS else name)
     if not (folder / "prepared").exists():
         campaign.prepare(folder)
         (folder / "prepared").touch()

@@ -118,7 +118,7 @@ class AutoHiDeGL(CalibratedModel):
         ExpectedShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
-            spreaders = self._learn(rows, checkpoint, progress)
+            spreaders = self._learn(rows, len(labels.rows), checkpoint, progress)
             self._sample: RowSample | None = None
             progress.passing("labelling")
             self._label(labels, spreaders)
@@ -140,10 +140,10 @@ class AutoHiDeGL(CalibratedModel):
         check_device(self.device)
         check_callback(self.callback)
 
-    def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
+    def _learn(self, rows: Rows, n_labels: int, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
         """The structures of all members on rows that are read and prepared once, each with its rule."""
         seed = seed_from(self.random_state)
-        plans = member_plans(self.effort, rows.n_rows)
+        plans = member_plans(self.effort, rows.n_rows, n_labels)
         known_seed, learned_by = seed if is_whole(self.random_state) else None, {"effort": self.effort}
         found = checkpoint.open(rows, learned_by, known_seed, n_models=len(plans), n_features=self.n_features_in_)
         if found is None:

@@ -98,6 +98,6 @@ def ended(arguments: list[str]) -> tuple[str, int]:
             traceback.print_exc()
         if isinstance(error, OSError) and error.errno:
             return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
-        if type(error).__module__.startswith("pyarrow") or isinstance(error, OSError):
-            return "the data cannot be read: its file is damaged", 1  # deep inside a file whose beginning was right
+        if isinstance(error, OSError) or type(error).__name__ == "ArrowInvalid":  # deep inside, after a right beginning
+            return "the data cannot be read: its file is damaged", 1
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,13 @@ from hidegl.basics.memory import available_memory, readable
 from hidegl.files.mistakes import UseError, WorkError, named
 from hidegl.files.tables import MemoryTable
 
+LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
+"""No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
+
 
 def read_csv(path: Path) -> MemoryTable:
-    size, available = path.stat().st_size, available_memory()
+    available = available_memory()
+    size = unpacked_size(path, available)
     if size > available:
         raise WorkError(
             f"{path} has {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
@@ -36,10 +41,22 @@ def read_csv(path: Path) -> MemoryTable:
             number, kind = int(wrong[1]), wrong[2]
             name = layout.names[number] if number < len(layout.names) else str(number)
             types[name] = pa.float64() if kind == "int64" and types.get(name) != pa.float64() else pa.string()
-    doubled = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    doubled = sorted(name for name, n in Counter(table.column_names).items() if n > 1)
     if doubled:
         raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
     return MemoryTable(table, layout.notes)
+
+
+def unpacked_size(path: Path, most: int) -> int:
+    """How large a file is once it is unpacked, which is counted no further than where it is more than enough."""
+    size = path.stat().st_size
+    if path.suffix != ".gz" or size * LARGEST_RATIO <= most:
+        return size
+    unpacked = 0
+    with pa.input_stream(str(path), compression="gzip") as stream:
+        while unpacked <= most and (part := stream.read(UNPACKED_AT_ONCE)):
+            unpacked += len(part)
+    return unpacked
 
 
 @dataclass

@@ -22,7 +22,7 @@ from hidegl.basics.archives import (
     under,
     write_archive,
 )
-from hidegl.basics.stored import Stored
+from hidegl.basics.stored import Stored, check_is
 from hidegl.files.first_format import upgraded
 
 PLAIN = (str, bool, int, float, np.generic, type(None))
@@ -80,6 +80,7 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
             f"{', '.join(sorted(known))}"
         )
     with refusing(path):
+        check_is("model", kind, str)
         model = known[str(kind)](**read_parameters(header["parameters"], arrays))
         state = header["values"], arrays
         model.__set_hidegl_state__(Stored(*(upgraded(*state) if header["format"] == 1 else state)))

@@ -62,8 +62,9 @@ def without_formulas(block: Block) -> Block:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            quoted = pc.binary_join_element_wise("'", column.cast(pa.large_string()), "")
-            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column.cast(pa.large_string()))
+            apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
+            quoted = pc.binary_join_element_wise(apostrophe, column, nothing)
+            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column)
         safe[f"'{name}" if re.match(FORMULA, name) else name] = column
     return safe
 
