@@ -44,16 +44,17 @@ def prepare(folder: Path) -> None:
     pq.write_table(pa.table(columns), folder / "rows.parquet", row_group_size=128)
     side = [None if label < 0 else f"class {label}" for label in y.tolist()]
     pq.write_table(pa.table({**columns, "side": side}), folder / "data.parquet")
-    for name in FITS:
+    (folder / "old").mkdir()
+
+
+def seconds_of(folder: Path, name: str, work: Callable[[], None]) -> float:
+    """How long some work takes that nobody kills. It is done once, and makes what a case is compared with."""
+    known = folder / f"{name}.seconds"
+    if not known.exists():
         begun = time.monotonic()
-        finished(lambda name=name: fit(folder, name, None, folder / f"{name}.expected.npy"))
-        (folder / f"{name}.seconds").write_text(str(time.monotonic() - begun))
-    finished(lambda: make_models(folder))
-    old = folder / "old"
-    old.mkdir()
-    begun = time.monotonic()
-    finished(lambda: label(folder, old))
-    (folder / "label.seconds").write_text(str(time.monotonic() - begun))
+        finished(work)
+        known.write_text(str(time.monotonic() - begun))
+    return float(known.read_text())
 
 
 def fit(folder: Path, name: str, checkpoint: Path | None, out: Path) -> None:
@@ -90,12 +91,13 @@ def case(folder: Path, rng: Rng) -> str | None:
 
 
 def kill_fit(folder: Path, place: Path, name: str, rng: Rng) -> str | None:
-    seconds = float((folder / f"{name}.seconds").read_text())
+    expected = folder / f"{name}.expected.npy"
+    seconds = seconds_of(folder, name, lambda: fit(folder, name, None, expected))
     checkpoint, out = place / "checkpoint", place / "out.npy"
     for _ in range(int(rng.integers(1, 3))):
         killed(lambda: fit(folder, name, checkpoint, out), rng.uniform(0, seconds))
     finished(lambda: fit(folder, name, checkpoint, out))
-    if not np.array_equal(np.load(out), np.load(folder / f"{name}.expected.npy")):
+    if not np.array_equal(np.load(out), np.load(expected)):
         return "the fit ended otherwise"
     left = sorted(path.name for path in place.iterdir() if path != out)
     return f"{left} stay behind" if left else None
@@ -103,6 +105,7 @@ def kill_fit(folder: Path, place: Path, name: str, rng: Rng) -> str | None:
 
 def kill_save(folder: Path, place: Path, rng: Rng) -> str | None:
     path, sources = place / "m.hidegl", [folder / "a.model", folder / "b.model"]
+    seconds_of(folder, "models", lambda: make_models(folder))
 
     def saves() -> None:
         models = [hidegl.load(source) for source in sources]
@@ -121,11 +124,11 @@ def kill_save(folder: Path, place: Path, rng: Rng) -> str | None:
 
 
 def kill_label(folder: Path, place: Path, rng: Rng) -> str | None:
+    seconds = seconds_of(folder, "label", lambda: label(folder, folder / "old"))
     for name in OUTPUTS:
         shutil.copy(folder / "old" / name, place / name)
     before = {name: (place / name).stat().st_ino for name in OUTPUTS}
     kept = [(place / name).open("rb") for name in OUTPUTS]  # so that no number of an old file is given to a new one
-    seconds = float((folder / "label.seconds").read_text())
     at_the_end = rng.random() < 0.5
     delay = rng.uniform(0, 0.2 * seconds) if at_the_end else rng.uniform(0, seconds)
     killed(lambda: label(folder, place), delay, (lambda: any(place.glob(".*.part"))) if at_the_end else None)

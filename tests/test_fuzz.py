@@ -6,7 +6,7 @@ import pytest
 
 from fuzz.running import CAMPAIGNS, run
 
-CASES = {"matrices": 40, "models": 120, "checkpoints": 80, "commands": 25, "kills": 6}
+CASES = {"matrices": 30, "models": 60, "checkpoints": 60, "commands": 15, "kills": 4}
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)

@@ -13,6 +13,7 @@ import re
 import secrets
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -22,8 +23,10 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed: that is lock enough
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+
+A_DAY = 86_400.0
 
 RANDOM_BYTES = 6
 """Of a temporary name: .NAME.RANDOM.part."""
@@ -31,9 +34,9 @@ RANDOM_BYTES = 6
 
 @dataclass
 class Waiting:
-    """Files that are written and wait for the others: the temporary name, the final one, and an open descriptor."""
+    """Files that are written and wait for the others: the temporary name, the final one, and what holds the lock."""
 
-    files: list[tuple[Path, Path, int]] = field(default_factory=list)
+    files: list[tuple[Path, Path, int | None]] = field(default_factory=list)
 
     def appear(self) -> None:
         with undisturbed():
@@ -46,7 +49,8 @@ class Waiting:
         """Those that have not appeared are removed."""
         for temporary, _, descriptor in self.files:
             temporary.unlink(missing_ok=True)
-            os.close(descriptor)
+            if descriptor is not None:
+                os.close(descriptor)
         self.files.clear()
 
 
@@ -61,7 +65,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     remove_stale(path)
     temporary, descriptor = new_part(path)
-    own = Waiting([(temporary, path, os.dup(descriptor))])
+    own = Waiting([(temporary, path, None if fcntl is None else os.dup(descriptor))])
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor
             yield file
@@ -132,9 +136,10 @@ def remove_stale(path: Path) -> None:
 
 
 def remove_if_free(temporary: Path) -> None:
-    """Remove a file, unless it is locked. Windows removes no file that is open, and knows no other lock."""
+    """Remove a file, unless it is locked. Where there are no locks, one that was not touched for a day is stale."""
     if fcntl is None:
-        temporary.unlink()
+        if time.time() - temporary.stat().st_mtime > A_DAY:
+            temporary.unlink()
         return
     descriptor = os.open(temporary, os.O_RDWR)
     try:

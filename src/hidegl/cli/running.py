@@ -50,7 +50,7 @@ class Interrupts:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _interrupt(self, *_: object) -> None:
         """A second one, while the first is still at work, changes nothing."""

@@ -29,7 +29,7 @@ from hidegl.spreading.labelling import LARGEST_SCORE, Labelling
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.temperature import log_probabilities, softmax
 from hidegl.structure.points import assignments
-from hidegl.structure.preparation import furthest
+from hidegl.structure.preparation import furthest_point
 from hidegl.structure.structure import Structure
 
 
@@ -129,7 +129,7 @@ class Mixture:
         if stored.has("head_centres"):
             smallest = np.finfo(np.float64 if dtype == "float64" else np.float32).tiny
             width = stored.number("head_width", f"[{smallest}, inf)")
-            head = Head.restored(width, stored.part("head", {}, "head_"), 2 * furthest(dtype))
+            head = Head.restored(width, stored.part("head", {}, "head_"), furthest_point(dtype))
         of_graphs, of_head = stored.numbers("weights", "[0, inf)")
         scales = stored.array("scales", "numbers", "c", f"[0, {LARGEST_SCORE}]")
         return cls(

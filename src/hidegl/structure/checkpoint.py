@@ -17,7 +17,7 @@ from hidegl.basics.archives import HEADER, Arrays, State, prefixed, read_archive
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.structure.preparation import Preparation, furthest
+from hidegl.structure.preparation import Preparation, furthest_point
 from hidegl.structure.stages import Step
 
 
@@ -56,7 +56,7 @@ class Checkpoint:
             found = self._found = Stored(self._header, self._arrays, n=rows.n_rows, d=n_features)
             preparation = Preparation.restored(of := found.part("preparation", header))
             found.sizes |= of.sizes
-            self._furthest = 2 * furthest(preparation.dtype)
+            self._furthest = furthest_point(preparation.dtype)
             if len(found.several("finished")) > n_models:
                 raise ValueError(f"finished must be at most {n_models}")
             seeds = [int(seed) for seed in found.numbers("seeds", "[0, 4294967295]")]

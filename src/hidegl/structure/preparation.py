@@ -130,6 +130,11 @@ def furthest(dtype: str) -> float:
     return float(np.finfo(np.float64 if dtype == "float64" else np.float32).max ** 0.5) / 1e3
 
 
+def furthest_point(dtype: str) -> float:
+    """The largest value of a learned point: an over-relaxed step may go somewhat beyond the rows."""
+    return 4 * furthest(dtype)
+
+
 def project(X: Any, preparation: Preparation, dtype: str) -> Any:
     """The offset is taken off before the precision is reduced, because it may be far larger than the differences."""
     if preparation.bounds is not None:

@@ -27,7 +27,7 @@ from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.points import HighDensePoints, assignments
-from hidegl.structure.preparation import furthest
+from hidegl.structure.preparation import furthest_point
 from hidegl.structure.stages import LearningPlan, learn_in_stages
 from hidegl.structure.tree import checked_tree, edges
 
@@ -167,7 +167,7 @@ class Structure:
     @classmethod
     def restored(cls, stored: Stored, dtype: str = "float64") -> Structure:
         """From a file with the sizes n (rows) and r (columns of prepared rows, which are computed in this dtype)."""
-        limit, n = 2 * furthest(dtype), stored.sizes["n"]
+        limit, n = furthest_point(dtype), stored.sizes["n"]
         C = stored.array("C", "numbers", "k r", f"[{-limit}, {limit}]")
         k = len(C)
         sigma, n_nearest = stored.number("sigma", "(0, inf)"), stored.whole("n_nearest", 1, k)
