@@ -36,7 +36,7 @@ def with_wrong_bytes(content: bytes, rng: Rng) -> bytes:
     wrong = bytearray(content)
     for _ in range(int(rng.integers(1, 5))):
         start = int(rng.integers(len(wrong) + 1))
-        size = int(rng.integers(1, 1 + min(len(wrong), int(10 ** rng.uniform(0, 4)))))
+        size = int(rng.integers(1, 2 + min(len(wrong), int(10 ** rng.uniform(0, 4)))))
         way = int(rng.integers(6))
         if way == 0:
             wrong = wrong[:start]

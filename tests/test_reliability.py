@@ -375,6 +375,13 @@ def test_a_failure_leaves_all_outputs_as_they_were(folder, monkeypatch):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_what_the_library_refuses_is_said_in_words_of_the_user(folder, capsys):
+    np.save("large.npy", np.full((20, 2), 1e300) * np.arange(1, 21)[:, None])
+    assert run(["suggest", "large.npy", "-n", "2"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("hidegl: the data must hold values up to 1e+140 in size, got 2e+301: their squares overflow")
+
+
 def test_spreadsheets_run_no_cell(folder):
     assert run(shlex.split(f"{BASE} --columns a,b,c -o out.csv --safe-csv")) == 0
     table = pa.csv.read_csv("out.csv").to_pydict()

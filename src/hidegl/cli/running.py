@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hidegl.basics.archives import DamagedFileError
+from hidegl.basics.warnings import PACKAGE
 from hidegl.cli import INTERRUPTED
 from hidegl.cli.app import app
 from hidegl.files.mistakes import UseError, WorkError
@@ -100,4 +101,6 @@ def ended(arguments: list[str]) -> tuple[str, int]:
             return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
         if isinstance(error, OSError) or type(error).__name__ == "ArrowInvalid":  # deep inside, after a right beginning
             return "the data cannot be read: its file is damaged", 1
+        if type(error) is ValueError and traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE):
+            return str(error).replace("X must", "the data must", 1), 1  # our own words, in which X is the data
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

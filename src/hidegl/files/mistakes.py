@@ -48,6 +48,8 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # pyarrow's, about the data that is read meanwhile
+            raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise WorkError(f"no space left on the disk for {path}: free some, or write elsewhere with -o") from error
         raise WorkError(f"cannot write {path}: {error.strerror or error}") from error

@@ -67,7 +67,7 @@ class Checkpoint:
     def _read(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Take over a file, unless anything in it was changed."""
         del header["format"], arrays[HEADER]
-        if header.pop("digest") != digest(header, arrays):
+        if header.pop("digest", None) != digest(header, arrays):
             raise ValueError("it was changed after it was written")
         self._header, self._arrays = header, arrays
 
@@ -102,8 +102,9 @@ class Checkpoint:
             return Step(sigma, stage, C, tuple(stored.numbers("history", FINITE)))
 
     def keep(self, step: Step) -> None:
-        place = {"sigma": step.sigma, "stage": step.stage, "history": list(step.history)}
-        self._write({**self._header, "step": place}, {**self._arrays, "step.C": on_host(step.C)})
+        if self.path is not None:
+            place = {"sigma": step.sigma, "stage": step.stage, "history": list(step.history)}
+            self._write({**self._header, "step": place}, {**self._arrays, "step.C": on_host(step.C)})
 
     def finish(self, state: State) -> None:
         """A structure is learned: the next one begins."""
