@@ -45,7 +45,8 @@ def run(name: str, seed: int, *, seconds: float, cases: int | None = None, first
 
 def watch(command: list[str], number: int, outcome: Outcome) -> int:
     """Run cases from a number on until the process ends, and return the number of the next case."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "bufsize": 0}
+    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, **pipes) as process:
         assert process.stdout is not None
         running, rest, patience = False, b"", STARTS
         while True:

@@ -179,7 +179,7 @@ class Structure:
         Z = None
         if stored.has("columns"):
             columns = stored.array("columns", "int32", "n s", f"[0, {k})")
-            weights = stored.array("weights", "numbers of their own precision", "n s", "[0, 1]")
+            weights = stored.array("weights", "numbers of their own precision", "n s", f"[0, {1 + ROUNDING}]")
             check_sums("weights", weights)
             Z = LocalRows(Assignments(columns, weights, k))
         sums = None
