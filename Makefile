@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint fuzz bench clean
 
 help:
 	@echo "make demo   label data from a few labels, and draw a picture"
 	@echo "make test   linters, type checker and tests"
 	@echo "make lint   linters and type checker alone"
+	@echo "make fuzz   campaigns with hostile rows, damaged files and kills, in five minutes (SEED=0)"
 	@echo "make bench  the speed benchmarks, beside peers (needs HIDEGL_DATA; takes about twenty minutes)"
 	@echo "make clean  remove the virtual environment and caches"
 
@@ -37,6 +38,10 @@ lint: $(VENV)/installed-dev
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4
+
+SEED ?= 0
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python -m fuzz --seed $(SEED)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/speed.py

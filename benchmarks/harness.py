@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import DATA_SETS, draw_labels, load_data_set
 from hidegl.paper.machine import PACKAGES, environment
 from hidegl.paper.quoted import TABLES, best_variant

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from harness import DOCS, RECORDS, ROOT, finish_panels, stored, title, with_tables
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
 DIGITS, OTHERS = SETS[:4], SETS[4:7]

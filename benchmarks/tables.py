@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from harness import DOCS, store, stored, summary, with_tables
 from hidegl import AutoHiDeGL
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.embedding import TableEncoder
 

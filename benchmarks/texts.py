@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from harness import DOCS, store, stored, summary, title, with_tables
 from hidegl import AutoHiDeGL
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
 

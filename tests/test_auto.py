@@ -8,7 +8,7 @@ import pytest
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.ensemble.calibration import expected_calibration_error
-from hidegl.ensemble.members import EFFORTS
+from hidegl.ensemble.members import EFFORTS, member_plans
 from hidegl.ensemble.refinement import KEPT
 from problems import blobs
 
@@ -41,11 +41,19 @@ def test_every_row_is_labelled_and_new_rows_too(effort):
 
 def test_little_memory_makes_smaller_models(moons, monkeypatch):
     X, _, truth = moons
-    monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 5 * 8 * 50**2)
+    monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 5 * 8 * (50**2 + 6**2))
     with pytest.warns(UserWarning, match="a model gets 50 points instead of 300: memory has no room for more"):
         model = quick().fit(X, six_labels(truth))
     assert model.settings_["n_points"] == [50]
     assert np.mean(model.transduction_ == truth) > 0.9
+
+
+def test_the_members_of_an_ensemble_share_the_memory(monkeypatch):
+    monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 9 * 8 * 50**2)
+    with pytest.warns(UserWarning, match="a model gets 50 points"):
+        assert [plan.n_points for plan in member_plans("default", 600)] == [50, 50, 50]
+    with pytest.warns(UserWarning, match="a model gets 40 points"):
+        assert {plan.n_points for plan in member_plans("default", 600, n_labels=40)} == {40}
 
 
 def test_relabel_gives_what_fit_gives(moons):

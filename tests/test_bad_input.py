@@ -174,6 +174,7 @@ def test_few_points_and_a_point_for_every_row(blobs, rule, graph, n_points):
         ({"lambda2": 0}, ValueError, "lambda2.*got 0"),
         ({"eta": -0.1}, ValueError, "eta.*got -0.1"),
         ({"eta": np.inf}, ValueError, "eta.*got inf"),
+        ({"eta": 10**400}, ValueError, "eta must be a number"),
         ({"tol": -1}, ValueError, "tol.*got -1"),
         ({"max_iter": -1}, ValueError, "max_iter.*got -1"),
         ({"max_iter": 1.5}, ValueError, "max_iter.*got 1.5"),

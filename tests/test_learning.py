@@ -195,12 +195,41 @@ def test_an_error_says_what_takes_too_much_memory(rows, monkeypatch):
     HiDeGL(1118, random_state=0, max_iter=1, tol=1).fit(X, y)
 
 
-def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "CONTAINER_LIMITS", (limit,))
+GROUPS = {
+    2: ("0::/outer/inner\n", "", ("memory.max", "memory.current", "inactive_file")),
+    1: (
+        "4:cpu:/x\n3:memory,hugetlb:/outer/inner\n",
+        "memory",
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ),
+}
+
+
+@pytest.mark.parametrize("version", GROUPS)
+@pytest.mark.parametrize("inside", [True, False])
+def test_the_limits_of_containers_count(tmp_path, monkeypatch, version, inside):
+    own, root, (limit, used, given_back) = GROUPS[version]
+    groups = tmp_path / "groups"
+    (tmp_path / "own").write_text(own)
+    inner = groups / root / "outer" / "inner" if inside else groups / root  # a namespace shows its own group as root
+    inner.mkdir(parents=True)
+    monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(memory, "GROUPS", groups)
     free = memory.available_memory()
     assert free > 10_000_000
-    limit.write_text("max\n")
+
+    def limited(folder, most, taken):
+        (folder / limit).write_text(f"{most}\n")
+        (folder / used).write_text(f"{taken}\n")
+        (folder / "memory.stat").write_text(f"anon 5\n{given_back} 300\n")
+
+    limited(inner, "max", 700)
     assert memory.available_memory() > free / 2
-    limit.write_text("1000\n")
+    limited(inner, 2_000, 700)
+    assert memory.available_memory() == 1_600
+    limited(inner, 500, 900)
     assert memory.available_memory() == 0
+    if inside:
+        limited(inner, 2_000, 700)
+        limited(inner.parent, 900, 700)
+        assert memory.available_memory() == 500

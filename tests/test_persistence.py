@@ -114,7 +114,7 @@ def test_file_from_a_newer_version_is_refused(tmp_path, model, monkeypatch):
 def test_file_that_lacks_a_part_is_refused(tmp_path):
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": {}}
     archives.write_archive(tmp_path / "model", header, {"C": np.zeros((2, 2))})
-    with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
+    with pytest.raises(ValueError, match="not a hidegl model, or it is damaged"):
         hidegl.load(tmp_path / "model")
 
 
@@ -135,7 +135,7 @@ def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
     values, arrays = model.__hidegl_state__()
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": values}
     archives.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
-    with pytest.raises(ValueError, match="does not hold a whole hidegl model"):
+    with pytest.raises(ValueError, match="not a hidegl model, or it is damaged"):
         hidegl.load(tmp_path / "model")
 
 

@@ -143,6 +143,32 @@ def test_the_page_opens_without_a_complaint(browser, page, scheme, width):
     tab.close()
 
 
+def test_long_names_fit_a_phone(browser, tmp_path):
+    """Names of classes, columns and files without a space, and a tooltip about them."""
+    truth = np.sort(np.arange(300) % 3)
+    X = 3 * np.eye(5)[truth] + np.random.default_rng(0).normal(0, 0.9, (300, 5))
+    names = np.array([letter * 120 for letter in "abc"])
+    y = np.where(np.arange(300) % 10 == 0, names[truth], None)
+    y[[0, 50]] = names[1], names[2]
+    path, long = tmp_path / "report.html", "column" * 30
+    facts = {"learned_from" * 20: "value" * 60}
+
+    def described(rows):
+        return {"row": rows.tolist(), long: ["ab"] * len(rows), "text": ["word" * 60] * len(rows)}
+
+    model = AutoHiDeGL("quick", random_state=0).fit(X, y)
+    write_report(path, model, title="file" * 60, describe=described, facts=facts)
+    tab = opened(browser, path, viewport={"width": 390, "height": 844})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    outside = """[...document.querySelectorAll("main *:not(.wide):not(.wide *)")]
+        .filter((e) => e.getBoundingClientRect().right > 391 && !e.closest(".bk-Figure, svg, canvas"))
+        .map((e) => e.outerHTML)"""
+    assert tab.evaluate(outside) == []
+    tables = tab.evaluate("[...document.querySelectorAll('.wide')].map((e) => e.scrollWidth)")
+    assert max(tables) <= 2 * 390  # a table may be moved sideways, but not for ever
+    tab.close()
+
+
 def test_hovering_over_a_point_tells_about_it(browser, page):
     tab = opened(browser, page, viewport={"width": 1280, "height": 1200})
     place = tab.evaluate(

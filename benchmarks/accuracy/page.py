@@ -18,7 +18,7 @@ import peers
 from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
 from harness import BY_CLASS, DOCS, RECORDS, ROOT, finish_panels, paper_best, stored, title, with_tables
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
 

@@ -8,13 +8,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
 from hidegl.basics.checks import check_name, is_auto, is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
+from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.calibrated import CalibratedModel
 from hidegl.ensemble.evidence import leave_one_out
@@ -35,7 +36,7 @@ from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import distributions
-from hidegl.structure.checkpoint import Checkpoint, fingerprint
+from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES, learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
 
@@ -117,17 +118,14 @@ class AutoHiDeGL(CalibratedModel):
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`."""
-        check_name("effort", self.effort, EFFORTS)
-        check_device(self.device)
-        check_callback(self.callback)
-        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
+        self._check_parameters()
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
         ExpectedShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
-            spreaders = self._learn(rows, checkpoint, progress)
+            spreaders = self._learn(rows, len(labels.rows), checkpoint, progress)
             self._sample: RowSample | None = None
             progress.passing("labelling")
             self._label(labels, spreaders)
@@ -144,12 +142,19 @@ class AutoHiDeGL(CalibratedModel):
         with BLAS_THREADS.one_each():
             return self._label(Labels.read(y, self.n_rows_), self._spreaders)
 
-    def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
+    def _check_parameters(self) -> None:
+        check_name("effort", self.effort, EFFORTS)
+        check_device(self.device)
+        check_callback(self.callback)
+        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
+
+    def _learn(self, rows: Rows, n_labels: int, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
         """The structures of all members on rows that are read and prepared once, each with its rule."""
         seed = seed_from(self.random_state)
-        plans = member_plans(self.effort, rows.n_rows)
-        mark = fingerprint(rows, {"effort": self.effort, "preprocess": self.preprocess})
-        found = checkpoint.open(mark, seed if is_whole(self.random_state) else None)
+        plans = member_plans(self.effort, rows.n_rows, n_labels)
+        known_seed = seed if is_whole(self.random_state) else None
+        learned_by = {"effort": self.effort, "preprocess": self.preprocess}
+        found = checkpoint.open(rows, learned_by, known_seed, n_models=len(plans), n_features=self.n_features_in_)
         if found is None:
             rng = np.random.default_rng(seed)
             scaling = None if self.preprocess == MIXED else self.preprocess
@@ -283,17 +288,18 @@ class AutoHiDeGL(CalibratedModel):
             arrays["distributions"] = self._distributions().collect()
         return {**values, "effort": self._effort, "seed": self._seed}, arrays
 
-    def __set_hidegl_state__(self, state: State) -> None:
-        values, arrays = state
-        self._effort, self._seed, self._rows, self._sample = values["effort"], values.get("seed", 0), None, None
-        super().__set_hidegl_state__(state)
-        if "distributions" in arrays:
-            self._computed["saved"] = arrays["distributions"].reshape(self.n_rows_, len(self.classes_))
+    def __set_hidegl_state__(self, stored: Stored) -> None:
+        self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
+        self._rows, self._sample = None, None
+        super().__set_hidegl_state__(stored)
+        if self._mixture.head is not None:
+            self._computed["saved"] = stored.distributions("distributions", "n c")
 
-    def _restore(
-        self, labels: Labels, structures: list[Structure], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> None:
-        mixture = Mixture.restored(labels, [structure.n_points for structure in structures], values, arrays)
+    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
+        self._check_parameters()
+        ExpectedShares.of(self.class_prior, labels)
+        n_points = [structure.n_points for structure in structures]
+        mixture = Mixture.restored(labels, n_points, stored, self._preparation.dtype)
         self._take_over(mixture, tuple(map(Spreader, structures)))
 
     def _facts(self) -> dict[str, str]:

@@ -85,8 +85,12 @@ def main() -> None:
         print(row)
         sys.stdout.flush()
 
-    save_picture(cases[0])
-    print(f"\nThe picture {PICTURE} shows three-moon with its high-dense points and their tree.")
+    try:
+        save_picture(cases[0])
+    except ImportError as error:
+        print(f"\nNo picture: {error}")
+    else:
+        print(f"\nThe picture {PICTURE} shows three-moon with its high-dense points and their tree.")
 
 
 def accuracy_and_seconds(case: Case, method: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]) -> str:

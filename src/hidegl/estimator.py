@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.checks import is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.memory import check_memory
 from hidegl.basics.progress import Callback, Progress
+from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.members import seed_from
@@ -30,7 +31,7 @@ from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.rules import MATRICES, Spreading
 from hidegl.spreading.shares import class_shares
-from hidegl.structure.checkpoint import Checkpoint, fingerprint
+from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
 
@@ -214,9 +215,9 @@ class HiDeGL(Model):
 
     def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> Structure:
         """Algorithm 1, lines 1–7."""
-        seed = seed_from(self.random_state)
-        parameters = {name: getattr(self, name) for name in LEARNED_BY}
-        found = checkpoint.open(fingerprint(rows, parameters), seed if is_whole(self.random_state) else None)
+        seed, parameters = seed_from(self.random_state), {name: getattr(self, name) for name in LEARNED_BY}
+        known_seed = seed if is_whole(self.random_state) else None
+        found = checkpoint.open(rows, parameters, known_seed, n_models=1, n_features=self.n_features_in_)
         if found is None:
             rng = np.random.default_rng(seed)
             preparation = learn_preparation(rows, preprocess=self.preprocess, n_components=self.n_components, rng=rng)
@@ -341,9 +342,9 @@ class HiDeGL(Model):
     def _at_points(self, structure: Structure) -> Matrix:
         return self._single.at_points
 
-    def _restore(
-        self, labels: Labels, structures: list[Structure], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> None:
+    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
+        check_parameters(self)
+        class_shares(self.class_prior, labels)
         (structure,) = structures
-        spreader = Spreader(structure, self._spreading)
-        self._take_over(Labelling.restored(labels, structure.n_points, arrays), (spreader,))
+        stored.sizes["k"] = structure.n_points
+        self._take_over(Labelling.restored(labels, stored), (Spreader(structure, self._spreading),))

@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_count, check_rows
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.stored import Stored
 from hidegl.files.models import SavedModel
 from hidegl.files.writing import write_labels
 from hidegl.fitted import FittedModel
@@ -29,6 +30,9 @@ from hidegl.spreading.labels import Labels, share_right
 from hidegl.spreading.rule import best_classes, named
 from hidegl.structure.preparation import Preparation
 from hidegl.structure.structure import Structure
+
+MOST_ROWS = 2**48
+"""A file that claims to be about more rows is damaged."""
 
 
 class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -206,24 +210,25 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         }
         return plain, arrays
 
-    def __set_hidegl_state__(self, state: State) -> None:
-        values, arrays = state
-        self._preparation = Preparation.of(**values["preparation"], arrays=under("preparation.", arrays))
-        self.n_features_in_ = len(self._preparation.offset)
-        if "feature_names" in arrays:
-            self.feature_names_in_ = arrays["feature_names"].astype(object)
+    def __set_hidegl_state__(self, stored: Stored) -> None:
+        stored.sizes["n"] = stored.whole("n_rows", 1, MOST_ROWS)
+        of_preparation = stored.part("preparation", stored.value("preparation"))
+        self._preparation = Preparation.restored(of_preparation)
+        stored.sizes |= of_preparation.sizes
+        self.n_features_in_ = stored.sizes["d"]
+        if stored.has("feature_names"):
+            self.feature_names_in_ = stored.array("feature_names", "names", "d").astype(object)
         structures = [
-            Structure.restored(own, under(f"structure.{number}.", arrays))
-            for number, own in enumerate(values["structures"])
+            Structure.restored(stored.part(f"structure.{number}", own), self._preparation.dtype)
+            for number, own in enumerate(stored.several("structures"))
         ]
-        n_rows = {structure.Z.n_rows for structure in structures if structure.is_kept} or {values["n_rows"]}
-        labels = Labels(arrays["classes"], arrays["labelled_rows"], arrays["labelled_codes"], values["n_rows"])
-        self._restore(labels.checked(*n_rows), structures, values["labelling"], under("labelling.", arrays))
+        if len({structure.is_kept for structure in structures}) != 1:
+            raise ValueError("structures must be one or more, with the assignments of all of them or of none")
+        labels = Labels.restored(stored)
+        self._restore(labels, structures, stored.part("labelling", stored.value("labelling")))
 
     @abstractmethod
-    def _restore(
-        self, labels: Labels, structures: list[Structure], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> None:
+    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
         """Take over a labelling that was saved."""
 
     # scikit-learn and notebooks

@@ -1,17 +1,28 @@
-"""Files that are written whole: a JSON header and plain arrays in one npz archive. No pickle: nothing runs on load."""
+"""Archives: a JSON header and plain arrays in one npz file. No pickle: nothing runs on load.
+
+An archive is opened without reading its arrays. An array is read when it is asked for, and what nobody asks for is
+never read. `hidegl.basics.stored` checks what is read.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hidegl.basics.checks import check_count
+from hidegl.basics.memory import check_room
+from hidegl.basics.whole_files import replacing
+
+Arrays = Mapping[str, NDArray[Any]]
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """Plain values for JSON, and arrays."""
@@ -22,19 +33,31 @@ FORMAT = 2
 HEADER, PARAMETER, EMBEDDER = "hidegl.json", "parameter.", "embedder."
 """The name of the JSON text, and how the names of arrays start that are parameters, or of an embedder."""
 
-READING_ERRORS = (
-    OSError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    KeyError,
-    EOFError,
-    NotImplementedError,  # a damaged version number in the archive
-    zipfile.BadZipFile,
-)
+MOST_SAID = 300
+"""Longer explanations are cut: a file can hold anything."""
 
 
-def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+class DamagedFileError(ValueError):
+    """A file that hidegl did not write, or that was changed since."""
+
+    def __init__(self, path: str | os.PathLike[str], why: object, kind: str = "model") -> None:
+        said = " ".join(str(why).split()) or type(why).__name__
+        said = said if len(said) <= MOST_SAID else f"{said[:MOST_SAID]}…"
+        super().__init__(f"{os.fspath(path)} is not a hidegl {kind}, or it is damaged: {said}")
+
+
+@contextmanager
+def refusing(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
+    """Whatever the bytes of a file lead to in this context is one kind of error, which names the file."""
+    try:
+        yield
+    except (DamagedFileError, MemoryError):
+        raise
+    except Exception as error:
+        raise DamagedFileError(path, error, kind) from error
+
+
+def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write under a temporary name, then rename: the file is there whole, or not at all."""
     for name, array in arrays.items():
         if array.dtype.hasobject:
@@ -44,30 +67,13 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], array
         np.savez(file, **{HEADER: np.array(text)}, **arrays)  # type: ignore[arg-type]  # numpy's stubs mistake **
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the place of `path` when all went well and vanishes otherwise."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays, every byte checked against the archive's checksums."""
-    try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop(HEADER)))
-        newer = header["format"] > FORMAT
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
-    except READING_ERRORS as error:
-        raise ValueError(f"{os.fspath(path)} is not a hidegl model, or it is damaged: {error}") from error
-    if newer:
+def read_archive(path: str | os.PathLike[str], kind: str = "model") -> tuple[dict[str, Any], StoredArrays]:
+    """The header, and the arrays, which are read when they are asked for."""
+    arrays = StoredArrays(path, kind)
+    with refusing(path, kind):
+        header = json.loads(str(arrays[HEADER]))
+        check_count("format", header["format"], 1)
+    if header["format"] > FORMAT:
         raise ValueError(
             f"{os.fspath(path)} was saved by a newer hidegl (file format {header['format']}, this version reads up to "
             f"{FORMAT}): install hidegl {header.get('version', 'in a newer version')} or later"
@@ -75,11 +81,80 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     return header, arrays
 
 
-def prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+class StoredArrays(Arrays):
+    """The arrays of an npz file by name. Each is read anew when it is asked for, and checked against its checksum."""
+
+    def __init__(self, path: str | os.PathLike[str], kind: str = "model") -> None:
+        self._path, self._kind = path, kind
+        self._file = Path(path).open("rb")  # noqa: SIM115  # open for as long as this object lives
+        with refusing(path, kind):
+            self._archive = zipfile.ZipFile(self._file)
+            members = {member.filename: member for member in self._archive.infolist()}
+        self._members = {name[:-4]: member for name, member in members.items() if name.endswith(".npy")}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        member = self._members[name]
+        check_room(member.file_size, os.fspath(self._path))
+        with refusing(self._path, self._kind):
+            return read_member(self._archive, member)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array of an npz file. Its memory is taken only if it is as large as the archive says."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+        else:
+            shape, by_columns, dtype = np.lib.format.read_array_header_2_0(file)
+        size = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        if min(shape, default=0) < 0 or size != member.file_size - file.tell():
+            raise ValueError("it is not as large as it says")
+        array = np.zeros(math.prod(shape), dtype)
+        if size:
+            view = memoryview(array.view(np.uint8))  # type: ignore[arg-type]
+            while len(view):
+                taken = file.readinto(view)  # type: ignore[attr-defined]  # numpy's own readers need less
+                if not taken:
+                    raise EOFError("it ended too early")
+                view = view[taken:]
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     """Arrays under names that begin with the prefix, so that several sets of them share an archive."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Those whose names begin with the prefix, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+class under(Arrays):  # noqa: N801
+    """Those whose names begin with the prefix, without it; none is read before it is asked for."""
+
+    def __init__(self, prefix: str, arrays: Arrays) -> None:
+        self._prefix, self._arrays = prefix, arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._arrays[f"{self._prefix}{name}"]
+
+    def __contains__(self, name: object) -> bool:
+        return f"{self._prefix}{name}" in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.removeprefix(self._prefix) for name in self._arrays if name.startswith(self._prefix))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

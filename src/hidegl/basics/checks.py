@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -20,11 +21,16 @@ def is_auto(value: Any) -> bool:
 def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None:
     """A real number in an interval as people write it: "[0, 1)" has 0 in it and not 1."""
     low, high = map(float, interval[1:-1].split(","))
-    good = isinstance(value, Real) and not is_bool(value)
+    good = isinstance(value, Real) and not is_bool(value) and fits_a_float(value)
     good = good and (low <= value if interval[0] == "[" else low < value)
     good = good and (value <= high if interval[-1] == "]" else value < high)
     if not good:
         raise_for(value, f"{name} must be a number in {interval}, got {value!r}{why and ': ' + why}")
+
+
+def fits_a_float(value: Any) -> bool:
+    """Whole numbers of Python know no limit."""
+    return not isinstance(value, Integral) or abs(int(value)) <= sys.float_info.max
 
 
 def check_count(name: str, value: Any, low: int, high: int | None = None, *, why: str = "") -> None:

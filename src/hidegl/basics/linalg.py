@@ -30,6 +30,9 @@ MANY_COLUMNS = 5
 FEW_COLUMNS, MOST_PARTS = 5, 8
 """Columns of a sparse system that are worth a thread, and the most parts that they are cut into."""
 
+RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
+"""What is added to the diagonal of a matrix that is singular up to rounding, relative to it: the least that helps."""
+
 
 @dataclass(frozen=True)
 class Cholesky:
@@ -40,7 +43,11 @@ class Cholesky:
     @classmethod
     def of(cls, matrix: Matrix, *, overwrite: bool = False) -> Cholesky:
         """With `overwrite`, the matrix's own memory takes the factor (LAPACK wants columns, so its transpose)."""
-        return cls(scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False))
+        diagonal = np.diag(matrix).copy()
+        try:
+            return cls(scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False))
+        except scipy.linalg.LinAlgError:
+            return cls(ridge_factor(np.tril(matrix, -1), diagonal))
 
     def solve(self, right: Matrix, *, rough: bool = False) -> Matrix:
         """By the factor; or, roughly and for many columns, by the inverse in single precision, which is kept."""
@@ -68,6 +75,25 @@ class Cholesky:
         assert info == 0
         lower = np.tril(inverse)
         return lower + np.tril(lower, -1).T
+
+
+def ridge_factor(below: Matrix, diagonal: Vector) -> tuple[Matrix, bool]:
+    """The factor of a symmetric matrix that is positive definite but for rounding, from the entries below its diagonal.
+
+    The broken factorisation may have overwritten the others.
+    """
+    sizes = np.abs(diagonal)
+    for ridge in RIDGES if np.all(np.isfinite(diagonal)) and np.all(np.isfinite(below)) else ():
+        matrix = below + below.T
+        matrix[np.diag_indices_from(matrix)] = diagonal + ridge * (sizes + ridge * sizes.max())
+        try:
+            return scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            continue
+    raise ValueError(
+        "the equations of the graph cannot be solved in double precision: alpha is too close to 1, lambda2 too small, "
+        "or eta too large"
+    )
 
 
 @dataclass(frozen=True)

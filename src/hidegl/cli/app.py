@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hidegl._version import __version__
+from hidegl.basics.whole_files import together
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -26,6 +27,7 @@ from hidegl.cli.options import (
     NoCache,
     Output,
     Quiet,
+    SafeCsv,
     Seed,
     TableFile,
     Text,
@@ -33,7 +35,7 @@ from hidegl.cli.options import (
 )
 from hidegl.cli.saved import inspect, predict
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, check_new_file, writing
+from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ def label(
     encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -113,21 +116,23 @@ def label(
     for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
         if path is not None:
             check_new_file(path, endings, force=force, option=option)
+    written = {"-o": out, "the review": review, "--report": report, "--model": model}
+    check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn"
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
     )
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
-    wrote = {"output": out, **({} if review is None else {"review": review})}
-    if model is not None:
-        with writing(model):
-            learned.save(model, embedder=task.embedder)
-        wrote["model"] = model
-    if report is not None:
-        outputs.write_report_of(report, learned, task, tally, seconds)
-        wrote["report"] = report
+    with writing(out), together():
+        tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
+        if model is not None:
+            with writing(model):
+                learned.save(model, embedder=task.embedder)
+        if report is not None:
+            outputs.write_report_of(report, learned, task, tally, seconds)
+    named = {"output": out, "review": review, "model": model, "report": report}
+    wrote = {what: path for what, path in named.items() if path is not None}
     classes.show_classes(screen, tally)
     screen.note("labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s")
     facts = trust.show_trust(screen, task, learned, tally, acceptance)
@@ -153,6 +158,7 @@ def suggest(
     encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -168,7 +174,10 @@ def suggest(
 
     screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
-    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table)
+    check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
+    asked = work.Asked(
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, None, safe_csv
+    )
     task = work.Task.read(source, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
@@ -201,6 +210,7 @@ def audit(
     encoding: Encoding = None,
     no_cache: NoCache = False,
     seed: Seed = 0,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -216,8 +226,9 @@ def audit(
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
+        check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge"
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge", safe_csv
     )
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)

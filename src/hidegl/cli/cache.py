@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 
 FOLDER = ".hidegl_cache"
 """The folder beside the data. It can be deleted at any time."""

@@ -26,13 +26,15 @@ def new_rows(
     model: Model, embedder: Embedder | None, source: Source, model_path: Path, screen: Screen, asked: Asked
 ) -> Task:
     """The rows to predict, with the columns that the model learned from."""
-    of_images = isinstance(embedder, ImageEmbedder)
-    if of_images != images.are_in(source):
-        made_from, but = ("images", "a table or a matrix") if of_images else ("a table or a matrix", "images")
+    is_of_images = isinstance(embedder, ImageEmbedder)
+    if is_of_images != images.are_in(source):
+        made_from, but = ("images", "a table or a matrix") if is_of_images else ("a table or a matrix", "images")
         raise UseError(f"{model_path} was made from {made_from}, but {source} holds {but}")
     if isinstance(embedder, ImageEmbedder):
         found = images.embedded(source, screen, embedder, cached=asked.cache)
-        return told(Task(source, found.table, Columns([], "images"), NO_LABELS, images.PATH, found.vectors), screen)
+        of_images = Columns([], "images")
+        task = Task(source, found.table, of_images, NO_LABELS, images.PATH, found.vectors, safe_csv=asked.safe_csv)
+        return told(task, screen)
     if asked.text and not isinstance(embedder, TextEmbedder):
         raise UseError(f"--text is for models of texts, but {model_path} was made from numbers")
     table = opened(source, asked)
@@ -43,7 +45,7 @@ def new_rows(
     missing = [name for name in wanted or () if name not in table.names]
     if missing:
         raise UseError(f"{source} lacks columns that the model learned from: {named(missing)}")
-    task = Task(source, table, Columns([], "matrix"), NO_LABELS, asked.id_column)
+    task = Task(source, table, Columns([], "matrix"), NO_LABELS, asked.id_column, safe_csv=asked.safe_csv)
     if isinstance(embedder, TextEmbedder):
         return told(with_texts(task, embedder, wanted or [], screen, asked), screen)
     if isinstance(embedder, TableEncoder):

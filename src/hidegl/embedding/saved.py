@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hidegl.basics.archives import EMBEDDER, read_archive, under
+from hidegl.basics.archives import EMBEDDER, read_archive, refusing, under
+from hidegl.basics.stored import Stored
 from hidegl.embedding.images import ImageEmbedder
 from hidegl.embedding.texts import TextEmbedder
+
+KINDS = ("texts", "images", "table")
 
 Embedder = Any
 """A `TextEmbedder`, `ImageEmbedder` or `TableEncoder`."""
@@ -27,17 +30,32 @@ def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) 
     values, (_, arrays) = embedder_values(path), read_archive(path)
     if values is None:
         return None
-    state = values, under(EMBEDDER, arrays)
-    if values.get("kind") == "table":
+    if values["kind"] == "table":
         from hidegl.embedding.tables import TableEncoder
 
         if embedder is not None:
             raise ValueError(f"it was made from the columns of a table, not with the embedder {embedder!r}")
-        return TableEncoder.restored(state)
-    kind = ImageEmbedder if values.get("kind") == "images" else TextEmbedder
-    return kind.restored(state, embedder)
+        with refusing(path):
+            return TableEncoder.restored(Stored(values, under(EMBEDDER, arrays), EMBEDDER))
+    kind = ImageEmbedder if values["kind"] == "images" else TextEmbedder
+    return kind.restored((values, dict(under(EMBEDDER, arrays))), embedder)
 
 
 def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """What a model file says of its embedder, whether it is here or not."""
-    return read_archive(path)[0].get("embedder")
+    values = read_archive(path)[0].get("embedder")
+    if values is None:
+        return None
+    with refusing(path):
+        stored = Stored(values, {}, EMBEDDER)
+        if stored.one_of("kind", KINDS) == "table":
+            for number, column in enumerate(stored.several("columns")):
+                part = stored.part(str(number), column)
+                part.text("name")
+                part.text("kind")
+            return values
+        for name in ("name", "mark", "embedder"):
+            stored.text(name)
+        if values["kind"] == "texts" and values.get("columns") is not None:
+            stored.names("columns")
+    return values

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.archives import State, prefixed
+from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, NumberCode
 from hidegl.embedding.column_kinds import Kind, kind_of
 from hidegl.files.columns import is_numeric, stacked
@@ -155,15 +156,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return {"kind": self.kind, "columns": values}, arrays
 
     @classmethod
-    def restored(cls, state: State) -> Self:
+    def restored(cls, stored: Stored) -> Self:
         """From what a model file holds."""
-        values, arrays = state
-        encoder = cls([value["name"] for value in values["columns"]])
+        encoder = cls()
         encoder.left_out_, encoder.encoded_ = {}, []
-        for number, value in enumerate(values["columns"]):
-            own = under(f"{number}.", arrays)
-            code = CODES[value["kind"]].of_state((value["code"], own))
-            encoder.encoded_.append(EncodedColumn(value["name"], code, own["offset"], value["scale"]))
+        for number, values in enumerate(stored.several("columns")):
+            part = stored.part(str(number), values)
+            code = CODES[part.one_of("kind", CODES)].restored(part.part("code", part.value("code"), ""))
+            offset = part.array("offset", "numbers", str(len(code.parts)))
+            encoder.encoded_.append(EncodedColumn(part.text("name"), code, offset, part.number("scale", "(0, inf)")))
+        encoder.columns = encoder.input_names
+        if not encoder.columns or len(set(encoder.columns)) < len(encoder.columns):
+            raise ValueError("the columns of the encoder must be there, and have different names")
         return encoder
 
 

@@ -19,8 +19,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import State
+from hidegl.basics.archives import EMBEDDER, State
 from hidegl.basics.progress import block_done
+from hidegl.basics.stored import Stored
 from hidegl.embedding import minilm
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
@@ -91,11 +92,6 @@ class Words:
             components = TruncatedSVD(n_columns, random_state=0).fit(X).components_
         return cls(tuple(vectorizer.get_feature_names_out()), vectorizer.idf_, components.astype(np.float32))
 
-    @classmethod
-    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
-        """From what `state` holds."""
-        return cls(tuple(arrays["terms"].tobytes().decode().split("\n")), arrays["idf"], arrays["components"])
-
     @property
     def mark(self) -> str:
         made_of = hashlib.sha256("\n".join(self.terms).encode())
@@ -112,6 +108,16 @@ class Words:
         vectors = np.asarray(vectorizer.transform(items) @ self.components.T, dtype=np.float32)
         block_done(len(items))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    @classmethod
+    def restored(cls, stored: Stored) -> Self:
+        terms = tuple(stored.array("terms", "bytes", "letters").tobytes().decode().split("\n"))
+        if len(set(terms)) < len(terms):
+            raise ValueError("the words of the embedder must differ")
+        stored.sizes["terms"] = len(terms)
+        idf = stored.array("idf", "numbers", "terms", "[0, 1e6]")
+        components = stored.array("components", "numbers of their own precision", "columns terms", "[-1e6, 1e6]")
+        return cls(terms, idf, components)
 
     def state(self) -> State:
         terms = np.frombuffer("\n".join(self.terms).encode(), dtype=np.uint8)
@@ -213,7 +219,9 @@ def restored(state: State, named: str | None = None) -> Way:
     """The same way again; an error if it is not here, or not the same."""
     values, arrays = state
     check_named(values["name"], named)
-    return Words.of_arrays(arrays) if values["name"] == "words" else same_as_saved(chosen(values["name"], []), state)
+    if values["name"] == "words":
+        return Words.restored(Stored(values, arrays, EMBEDDER))
+    return same_as_saved(chosen(values["name"], []), state)
 
 
 def check_named(name: str, named: str | None) -> None:

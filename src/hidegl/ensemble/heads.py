@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
 
 ARRAYS = ("centres", "coef", "linear", "intercept")
+
+LARGEST = 1e15
+"""No coefficient of a file is larger: products with rows stay finite."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,15 @@ class Head:
     def arrays(self) -> dict[str, Matrix]:
         """Its arrays by name, for a file."""
         return {name: getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def restored(cls, width: float, stored: Stored, furthest: float) -> Head:
+        """From a file with the sizes r (columns of prepared rows, of which none is further away) and c (classes)."""
+        limits = f"[{-LARGEST}, {LARGEST}]"
+        centres = stored.array("centres", "numbers", "centres r", f"[{-furthest}, {furthest}]")
+        coef = stored.array("coef", "numbers", "centres c", limits)
+        linear = stored.array("linear", "numbers", "r c", limits)
+        return cls(centres, coef, width, linear, stored.array("intercept", "numbers", "c", limits))
 
     def times(self, factor: float) -> Head:
         return Head(self.centres, self.coef * factor, self.width, self.linear * factor, self.intercept * factor)

@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from hidegl.basics.memory import points_that_fit
 from hidegl.basics.warnings import warn_user
+from hidegl.ensemble.kernel import MOST_CENTRES
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.spreading.rules import MATRICES
 from hidegl.structure.stages import LearningPlan
@@ -24,15 +25,18 @@ ROWS_PER_POINT = 2
 FEW_ROWS, WIDER = 3, 2.0
 """With fewer rows per point, multiply σ by WIDER so that rows still share points."""
 
+KEPT_MATRICES, KERNEL_MATRICES = 2, 5
+"""How many matrices of points × points a member keeps, and of labels × labels a kernel classifier holds at once."""
+
 TOLERANCE = 1e-2
 """When the points of a member have converged. What is averaged need not converge further."""
 
 
-def member_plans(effort: str, n_rows: int) -> list[LearningPlan]:
-    """How the members are learned on this number of rows."""
+def member_plans(effort: str, n_rows: int, n_labels: int = 0) -> list[LearningPlan]:
+    """How the members are learned on this number of rows, with room for a classifier of this number of labels."""
     plans = []
     for most in EFFORTS[effort]:
-        k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)))
+        k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)), len(EFFORTS[effort]), n_labels)
         plans.append(LearningPlan(k, tol=TOLERANCE, widening=WIDER if n_rows < FEW_ROWS * k else 1.0))
     return plans
 
@@ -47,9 +51,13 @@ def seed_from(random_state: object) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
-def within_memory(k: int) -> int:
-    """k, or as many points as there is memory for, with a warning."""
-    room = max(points_that_fit(MATRICES["lgc"]), 1)
+def within_memory(k: int, n_members: int = 1, n_labels: int = 0) -> int:
+    """k, or as many points as there is memory for, with a warning.
+
+    The members that are learned already stay in memory, and the kernel classifier comes last.
+    """
+    matrices = MATRICES["lgc"] + KEPT_MATRICES * (n_members - 1)
+    room = max(points_that_fit(matrices, KERNEL_MATRICES * 8 * min(n_labels, MOST_CENTRES) ** 2), 1)
     if room >= DENSE_POINTS:  # beyond, matrices are sparse, and small
         return k
     if room < k:

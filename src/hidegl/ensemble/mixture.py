@@ -9,25 +9,27 @@ probability is close to 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.archives import State, prefixed
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.stored import ROUNDING, Stored
 from hidegl.ensemble.graphs import Vote, vote_distributions
 from hidegl.ensemble.heads import Head, head_scores
 from hidegl.ensemble.strays import Strays
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows, Sums
 from hidegl.rows.side_by_side import SideBySide
-from hidegl.spreading.labelling import Labelling
+from hidegl.spreading.labelling import LARGEST_SCORE, Labelling
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.temperature import log_probabilities, softmax
 from hidegl.structure.points import assignments
+from hidegl.structure.preparation import furthest_point
 from hidegl.structure.structure import Structure
 
 
@@ -119,26 +121,29 @@ class Mixture:
         return values, arrays
 
     @classmethod
-    def restored(
-        cls, labels: Labels, n_points: Sequence[int], values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> Mixture:
+    def restored(cls, labels: Labels, n_points: Sequence[int], stored: Stored, dtype: str) -> Mixture:
+        """From a file with the sizes l (labels), c (classes) and r (columns of prepared rows, of this dtype)."""
         if not labels.any:
             return cls(labels)
         head = None
-        if "head_centres" in arrays:
-            head = Head(width=values["head_width"], **under("head_", arrays))
+        if stored.has("head_centres"):
+            smallest = np.finfo(np.float64 if dtype == "float64" else np.float32).tiny
+            width = stored.number("head_width", f"[{smallest}, inf)")
+            head = Head.restored(width, stored.part("head", {}, "head_"), furthest_point(dtype))
+        of_graphs, of_head = stored.numbers("weights", "[0, inf)")
+        scales = stored.array("scales", "numbers", "c", f"[0, {LARGEST_SCORE}]")
         return cls(
             labels,
-            tuple(Labelling.restored(labels, k, under(f"{number}.", arrays)) for number, k in enumerate(n_points)),
-            arrays["scales"],
-            values["temperature"],
+            tuple(Labelling.restored(labels, stored.part(str(number), {}, k=k)) for number, k in enumerate(n_points)),
+            scales,
+            stored.number("temperature", "[1e-12, 1e12]"),
             head,
-            tuple(values["weights"]),
-            values.get("doubt", 0.0),
-            arrays["expected_shares"],
-            values["shares_are"],
-            arrays.get("P_loo"),
-            arrays["strays"].astype(bool) if "strays" in arrays else None,
+            (of_graphs, of_head),
+            stored.number("doubt", "[0, 1]"),
+            stored.array("expected_shares", "numbers", "c", f"[0, {1 + ROUNDING}]"),
+            stored.text("shares_are"),
+            stored.distributions("P_loo", "l c") if stored.has("P_loo") else None,
+            stored.array("strays", "numbers", "l", "[0, 1]").astype(bool) if stored.has("strays") else None,
         )
 
 

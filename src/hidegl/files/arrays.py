@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.archives import StoredArrays
 from hidegl.files.mistakes import UseError, named, unreadable_array
 from hidegl.files.tables import MemoryTable
 
@@ -26,8 +27,7 @@ def read_npy(path: Path) -> MemoryTable:
 
 def read_npz(path: Path) -> MemoryTable:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return array_table(path, {name: archive[name] for name in archive.files})
+        return array_table(path, dict(StoredArrays(path)))
     except ValueError as error:
         raise unreadable_array(path, error) from error
 

@@ -16,9 +16,13 @@ from hidegl.basics.memory import available_memory, readable
 from hidegl.files.mistakes import UseError, WorkError, named
 from hidegl.files.tables import MemoryTable
 
+LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
+"""No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
+
 
 def read_csv(path: Path, encoding: str | None = None) -> MemoryTable:
-    size, available = path.stat().st_size, available_memory()
+    available = available_memory()
+    size = unpacked_size(path, available)
     if size > available:
         raise WorkError(
             f"{path} has {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
@@ -47,6 +51,18 @@ def read_csv(path: Path, encoding: str | None = None) -> MemoryTable:
     if any(pa.types.is_binary(field.type) for field in table.schema):
         raise not_this_encoding(path, layout.encoding)
     return MemoryTable(table, layout.notes, layout=layout)
+
+
+def unpacked_size(path: Path, most: int) -> int:
+    """How large a file is once it is unpacked, which is counted no further than where it is more than enough."""
+    size = path.stat().st_size
+    if path.suffix != ".gz" or size * LARGEST_RATIO <= most:
+        return size
+    unpacked = 0
+    with pa.input_stream(str(path), compression="gzip") as stream:
+        while unpacked <= most and (part := stream.read(UNPACKED_AT_ONCE)):
+            unpacked += len(part)
+    return unpacked
 
 
 @dataclass

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import State, prefixed, under
+from hidegl.basics.archives import Arrays, State, prefixed, under
 
 PREPARATION = ("offset", "bounds", "scale", "basis")
 STRUCTURE = ("C", "tree", "objective", "mass", "columns", "weights")
 LABELLING = ("coef", "delta", "scales")
 
 
-def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+def upgraded(values: dict[str, Any], arrays: Arrays) -> State:
     """The state of a model in the present format.
 
     In format 1 an average held whole models. Each of them subtracted its own offset from the prepared rows.
@@ -30,7 +30,8 @@ def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
         **some(arrays, ("feature_names", "distributions")),
     }
     for number in range(len(members)):
-        own = under(f"{number}.", arrays) if "members" in values else dict(arrays)
+        stored = under(f"{number}.", arrays) if "members" in values else arrays
+        own = some(stored, (*STRUCTURE, *LABELLING, "offset"))
         if "members" in values:
             own["C"] = own["C"] + own["offset"]
         new |= prefixed(f"structure.{number}.", some(own, STRUCTURE))
@@ -40,24 +41,23 @@ def upgraded(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
         weight = settings["linear_weight"]
         labelling = {
             "temperature": settings["temperature"] / (1 - weight),
-            "weights": (1 - weight, weight),
+            "weights": [1 - weight, weight],
+            "doubt": 0.0,
             "shares_are": settings["shares_are"],
         }
         new["labelling.scales"] = arrays["scales"]
         if "head_coef" in arrays:
             labelling["head_width"] = 1.0
-            new |= prefixed(
-                "labelling.head_", linear_head(weight * arrays["head_coef"], weight * arrays["head_intercept"])
-            )
+            head = linear_head(weight * arrays["head_coef"], weight * arrays["head_intercept"])
+            new |= prefixed("labelling.head_", head)
         new["labelling.expected_shares"] = np.array(settings["class_shares"])
     plain = {
         "n_rows": len(codes),
         "preparation": {"preprocess": settings["preprocess"], "dtype": settings["dtype"]},
         "structures": [of_member(member["values"]) for member in members],
         "labelling": labelling,
-        "effort": settings.get("effort"),
     }
-    return plain, new
+    return {**plain, "effort": settings.get("effort"), "seed": 0}, new
 
 
 def linear_head(coef: NDArray[Any], intercept: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -72,5 +72,5 @@ def of_member(values: dict[str, Any]) -> dict[str, Any]:
     return {**own, "n_iter": values["n_iter"], "converged": values["converged"]}
 
 
-def some(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+def some(arrays: Arrays, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     return {name: arrays[name] for name in names if name in arrays}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,6 +48,8 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # pyarrow's, about the data that is read meanwhile
+            raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise WorkError(f"no space left on the disk for {path}: free some, or write elsewhere with -o") from error
         raise WorkError(f"cannot write {path}: {error.strerror or error}") from error
@@ -58,10 +61,44 @@ def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option:
         raise UseError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
     if path.is_dir():
         raise UseError(f"{option} {path} is a folder: name a file")
+    if path.exists() and not path.is_file():
+        raise UseError(f"{option} {path} is a device or a pipe: name a file")
     if path.exists() and not force:
         raise UseError(f"{path} exists already: name another file with {option}, or replace it with --force")
     if not path.parent.is_dir():
         raise UseError(f"there is no folder {path.parent} for {path.name}: create it first")
+    with writing(path), tempfile.TemporaryFile(dir=path.parent):
+        pass  # a file can be made there
+
+
+def check_distinct(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | Sequence[Path] | None]
+) -> None:
+    """Raise an error if two outputs of a command are one file, or if one of them would replace an input."""
+    named_outputs = [(option, path) for option, path in outputs.items() if path is not None]
+    for number, (option, path) in enumerate(named_outputs):
+        for other_option, other in named_outputs[:number]:
+            if same_file(path, other):
+                raise UseError(f"{other_option} {other} and {option} {path} are the same file: name two")
+        for what, given in inputs.items():
+            sources = [given] if isinstance(given, str | Path) else given or ()
+            if any(replaces(path, Path(source)) for source in sources):
+                raise UseError(f"{option} {path} would replace {what}: name another file")
+
+
+def replaces(path: Path, source: Path) -> bool:
+    """Whether writing a file would change what is read from a source: a file, or a folder of Parquet files."""
+    if source.is_dir():
+        return path.suffix.lower() in (".parquet", ".pq") and same_file(path.parent, source)
+    return same_file(path, source)
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also by links; it need not be there yet."""
+    try:
+        return one.samefile(other) if one.exists() and other.exists() else one.resolve() == other.resolve()
+    except OSError:  # no name of a file at all
+        return False
 
 
 def unreadable_array(path: Path, error: Exception) -> WorkError:

@@ -11,7 +11,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl._version import __version__
-from hidegl.basics.archives import EMBEDDER, PARAMETER, State, prefixed, read_archive, write_archive
+from hidegl.basics.archives import (
+    EMBEDDER,
+    PARAMETER,
+    Arrays,
+    State,
+    prefixed,
+    read_archive,
+    refusing,
+    under,
+    write_archive,
+)
+from hidegl.basics.stored import Stored, check_is
 from hidegl.files.first_format import upgraded
 
 PLAIN = (str, bool, int, float, np.generic, type(None))
@@ -19,6 +30,11 @@ PLAIN = (str, bool, int, float, np.generic, type(None))
 
 PAIRS = "pairs"
 """Under this name stand the keys and values of a dict, because keys of JSON are texts."""
+
+SHAPES = {"start": "points columns", "class_prior": "classes"}
+"""The parameters that can be arrays."""
+
+MOST_NAMED = 40
 
 
 class SavedModel(ABC):
@@ -28,7 +44,7 @@ class SavedModel(ABC):
     def __hidegl_state__(self) -> State: ...
 
     @abstractmethod
-    def __set_hidegl_state__(self, state: State) -> None: ...
+    def __set_hidegl_state__(self, stored: Stored) -> None: ...
 
     def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
         """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
@@ -62,20 +78,37 @@ class SavedModel(ABC):
 def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel]]) -> Any:
     """A model of one of the known classes, from a file that `save` wrote, also with version 0.1."""
     header, arrays = read_archive(path)
-    if header.get("model") not in known:
+    kind = header.get("model")
+    if isinstance(kind, str) and kind not in known:
         raise ValueError(
-            f"{os.fspath(path)} holds a model of the class {header.get('model')!r}, this process knows "
+            f"{os.fspath(path)} holds a model of the class {kind[:MOST_NAMED]!r}, this process knows "
             f"{', '.join(sorted(known))}"
         )
-    try:
-        parameters: dict[str, Any] = {
-            name.removeprefix(PARAMETER): arrays[name] for name in arrays if name.startswith(PARAMETER)
-        }
-        for name, value in header["parameters"].items():
-            parameters[name] = dict(value[PAIRS]) if isinstance(value, dict) else value
-        model = known[header["model"]](**parameters)
+    with refusing(path):
+        check_is("model", kind, str)
+        model = known[str(kind)](**read_parameters(header["parameters"], arrays))
         state = header["values"], arrays
-        model.__set_hidegl_state__(upgraded(*state) if header["format"] == 1 else state)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"{os.fspath(path)} does not hold a whole hidegl model: {error}") from error
+        model.__set_hidegl_state__(Stored(*(upgraded(*state) if header["format"] == 1 else state)))
     return model
+
+
+def read_parameters(plain: Any, arrays: Arrays) -> dict[str, Any]:
+    """The parameters of a model: those in the header, and those that are arrays."""
+    given = under(PARAMETER, arrays)
+    stored = Stored(plain, given, PARAMETER)
+    plain = {name: read_pairs(value) if isinstance(value, dict) else value for name, value in plain.items()}
+    for name, value in plain.items():
+        if not isinstance(value, (*PLAIN, dict) if name != "random_state" else int | None):
+            raise ValueError(f"{PARAMETER}{name} cannot be {value!r}")
+    return {**plain, **{name: stored.array(name, "numbers of any type", SHAPES[name]) for name in given}}
+
+
+def read_pairs(value: dict[str, Any]) -> dict[Any, float]:
+    """A dict of shares by class."""
+    pairs = value.get(PAIRS)
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"a parameter cannot be {value!r}")
+    for name, share in pairs:
+        if not isinstance(name, str | int) or not isinstance(share, float | int):
+            raise ValueError(f"a share cannot be {name!r}: {share!r}")
+    return dict(pairs)

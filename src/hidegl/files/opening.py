@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -94,7 +93,9 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
         raise
     except PermissionError as error:
         raise WorkError(f"no permission to read {path}: check its permissions") from error
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever bytes of anybody lead to
         raise damaged(path) from error
     if table.n_rows == 0:
         raise UseError(f"{path} holds no rows")

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.files.reading import pyarrow_for
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
@@ -29,6 +30,9 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".feather", ".arrow")
 TABLES = (*DELIMITERS, ".parquet", *JSON_LINES, *ARROW)
 LABELS = (*TABLES, ".npy")
+
+FORMULA = r"^[=+\-@\t\r]"
+"""How a text begins that spreadsheets run as a formula."""
 
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Which labels are accepted, by their confidences."""
@@ -42,19 +46,40 @@ class Signs(NamedTuple):
 
     delimiter: str = ","
     decimal: str = "."
+    safe: bool = False
+    """Whether no spreadsheet may run a text as a formula."""
 
 
 @contextmanager
 def table_writer(path: Path, signs: Signs | None = None) -> Iterator[Callable[[Block], None]]:
     """A function that writes blocks with the same columns to a file. The ending of its name gives the format.
 
-    A .csv file has the given signs.
+    Text files have the given signs, and .csv files their delimiter.
     """
     ending = path.suffix.lower()
-    if signs is None or ending != ".csv":
-        signs = Signs(DELIMITERS.get(ending, ","))
+    signs = signs or Signs()
+    if ending != ".csv":
+        signs = Signs(DELIMITERS.get(ending, ","), safe=signs.safe)
     with replacing(path) as file, writer_for(ending, signs)(file, signs) as write:
-        yield write
+        yield (lambda block: write(without_formulas(block))) if signs.safe and ending in DELIMITERS else write
+
+
+def without_formulas(block: Block) -> Block:
+    """The same columns with an apostrophe before texts that spreadsheets would run as formulas. It needs pyarrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    safe = {}
+    for name, values in block.items():
+        column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
+            quoted = pc.binary_join_element_wise(apostrophe, column, nothing)
+            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column)
+        safe[f"'{name}" if re.match(FORMULA, name) else name] = column
+    return safe
 
 
 def writer_for(

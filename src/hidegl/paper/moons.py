@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.baselines import AGR, knn_graph
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.estimator import HiDeGL
 from hidegl.paper.problems import problem

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import DATA_SETS
 from hidegl.paper import figures
 from hidegl.paper.methods import Grid

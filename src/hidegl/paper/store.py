@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.paper.machine import environment
 
 Trial = dict[str, Any]

@@ -98,7 +98,7 @@ class Chosen:
 def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
     """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀo.
 
-    One pass over Z finds the row that represents each point, once for all labels. More passes are needed only if n is
+    One pass over Z finds the row that represents each point, once for all labels. A second one is needed only if n is
     larger than the number of groups that have such a row.
     """
     structure, kernel = spreader.structure, Kernel.of(spreader)
@@ -110,7 +110,7 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
     rows: list[int] = []
     if "representatives" not in spreader.known:
         spreader.known["representatives"] = representatives(structure.Z, np.zeros_like(taken))
-    of_points = spreader.known["representatives"]
+    of_points, ranked = spreader.known["representatives"], None
     while len(rows) < n:
         typical, heaviest = typical_rows(np.where(taken[of_points], -1, of_points), structure.mass, kernel)
         allowed = typical >= 0
@@ -121,7 +121,8 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
             points.append(int(heaviest[group]))
             taken[rows[-1]] = True
         if len(rows) < n:
-            of_points = representatives(structure.Z, taken)
+            ranked = ranked or RankedRows.of(structure.Z)
+            of_points = ranked.next(taken)
     nearest, after = kernel.nearest_label(np.array(points, dtype=np.intp))
     stand_for = np.bincount(nearest, kernel.summed(structure.mass), minlength=len(points))[len(known) :]
     return Chosen(np.array(rows, dtype=np.intp), np.round(stand_for).astype(np.intp), after - before)
@@ -152,6 +153,36 @@ def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
         start += len(best)
     assert rows is not None
     return rows
+
+
+@dataclass
+class RankedRows:
+    """The rows that belong most to each point, from the largest assignment on: those of a point one after the other."""
+
+    rows: NDArray[np.intp]
+    at: NDArray[np.intp]
+    """For each point, the place of its next row (k,)."""
+
+    ends: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, Z: Rows) -> RankedRows:
+        """One pass."""
+        parts = [(block.strongest, block.weights.max(axis=1), block.n_points) for block in Z.blocks()]
+        points, weights = (np.concatenate([part[number] for part in parts]) for number in range(2))
+        order = np.lexsort([-weights, points])
+        places = np.searchsorted(points[order], np.arange(parts[0][2] + 1))
+        return cls(order, places[:-1].copy(), places[1:])
+
+    def next(self, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """For each point, its first row that is not taken; or −1. Rows that are taken stay so."""
+        while True:
+            left = self.at < self.ends
+            rows = np.where(left, self.rows[np.minimum(self.at, len(self.rows) - 1)], -1)
+            passed = left & taken[rows]
+            if not passed.any():
+                return rows
+            self.at[passed] += 1
 
 
 def explained(chosen: Chosen, P: Matrix | None, familiarity: Vector | None, classes: NDArray[Any]) -> list[Suggestion]:

@@ -36,17 +36,6 @@ class Assignments:
     weights: Any
     n_points: int
 
-    def checked(self) -> Self:
-        """Itself, if it is a block of Z: the compiled loops would follow a wrong column out of their memory."""
-        b, s = self.columns.shape
-        if self.columns.dtype != np.int32 or self.weights.shape != (b, s) or self.weights.dtype.kind != "f":
-            raise ValueError("assignments must be int32 columns and as many floating weights")
-        if b * s and not (self.columns.min() >= 0 and self.columns.max() < self.n_points):
-            raise ValueError(f"assignments must be to the points 0 to {self.n_points - 1}")
-        if not np.all(np.isfinite(self.weights)):
-            raise ValueError("assignments must have finite weights")
-        return self
-
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.columns), self.n_points

@@ -12,7 +12,7 @@ by the library of its arrays (`hidegl.rows.arrays`). `on_host` takes it from the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import chain
 from typing import Any, Self
@@ -27,6 +27,9 @@ Block = Any
 
 Sums = tuple[Any, ...]
 """What a block function returns to `sum`: a tuple of float64 numbers and arrays, added up one by one."""
+
+WITNESSES, RUN_ROWS = 131_072, 1024
+"""By about how many rows others are known again, and how many of them are neighbours."""
 
 
 class Rows(ABC):
@@ -90,6 +93,14 @@ class Rows(ABC):
     def collect(self) -> Block:
         """All rows as one block on this host."""
         return concatenate(self.blocks(), self.n_rows)
+
+    def witnesses(self) -> Iterator[Block]:
+        """Rows, some at a time on this host, by which these rows are known again on any engine: all of them, or of many
+        rows runs of neighbours that are spread over all.
+        """
+        step = max(RUN_ROWS, self.n_rows * RUN_ROWS // WITNESSES)
+        for start in range(0, self.n_rows, step):
+            yield self.take(np.arange(start, min(start + RUN_ROWS, self.n_rows)))
 
     def answer(self) -> Any:
         """All rows in the form in which the user gave rows: an array here, a tensor, a lazy array of a cluster."""

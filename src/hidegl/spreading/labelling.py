@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.stored import Stored, within
 from hidegl.rows.base import Rows
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import LGCRule
@@ -19,6 +20,9 @@ from hidegl.spreading.rule import LabelledRows, Rule, label_distributions
 from hidegl.spreading.rules import Spreading
 from hidegl.spreading.shares import column_scales, distributions
 from hidegl.structure.structure import Structure
+
+LARGEST_SCORE = 1e280
+"""Sums of larger scores may overflow."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,17 @@ class Labelling:
         return {}, ({"coef": self.A, "delta": self.delta, "scales": self.scales} if self.labels.any else {})
 
     @classmethod
-    def restored(cls, labels: Labels, n_points: int, arrays: Mapping[str, NDArray[Any]]) -> Labelling:
+    def restored(cls, labels: Labels, stored: Stored) -> Labelling:
+        """From a file with the sizes k (points) and c (classes)."""
         if not labels.any:
             return cls.without_labels(labels)
-        A = arrays["coef"].reshape(n_points, len(labels.classes))
-        return cls(labels, A, arrays["delta"].reshape(n_points), arrays["scales"].reshape(len(labels.classes)))
+        A, delta = stored.array("coef", "numbers", "k c"), stored.array("delta", "numbers", "k", "(0, inf)")
+        scales = stored.array("scales", "numbers", "c", "[0, inf)")
+        with np.errstate(over="ignore"):
+            largest = np.abs(A).max(axis=0) * scales * max(1.0, 1 / delta.min())
+        if not within(largest, f"[0, {LARGEST_SCORE}]"):
+            raise ValueError("coef must hold scores whose sums are finite")
+        return cls(labels, A, delta, scales)
 
 
 class Spreader:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from hidegl.basics.stored import Stored
 from hidegl.basics.warnings import warn_user
 from hidegl.rows.arrays import on_host
 from hidegl.rows.reading import parts_of_column
@@ -94,15 +95,15 @@ class Labels:
         """How many those are."""
         return int(self.can_be_judged.sum())
 
-    def checked(self, n_rows: int) -> Labels:
-        """Itself, if it fits this number of rows."""
-        if self.n_rows != n_rows or self.given.dtype.kind != "i" or self.rows.shape != self.given.shape:
-            raise ValueError(f"labels must be a whole number for each of {n_rows} rows")
-        if not np.all((self.rows >= 0) & (self.rows < n_rows)):
-            raise ValueError(f"labelled rows must be from 0 to {n_rows - 1}")
-        if not np.all((self.given >= 0) & (self.given < len(self.classes))):
-            raise ValueError(f"labels must be from {UNLABELLED} to {len(self.classes) - 1}")
-        return self
+    @classmethod
+    def restored(cls, stored: Stored) -> Labels:
+        """From a file with the size n (rows); afterwards c (classes) and l (labels) are known."""
+        n, classes = stored.sizes["n"], stored.array("classes", "labels", "c")
+        rows, given = stored.indices("labelled_rows", "l", n), stored.indices("labelled_codes", "l", len(classes))
+        labels = cls(classes, rows, given, n)
+        if not np.all(classes[1:] > classes[:-1]) or not np.all(rows[1:] > rows[:-1]) or not np.all(labels.counts):
+            raise ValueError("labels must be in order, with one or more of each class")
+        return labels
 
     def some(self, chosen: NDArray[np.bool_]) -> Labels:
         """The same classes with some of the labels."""

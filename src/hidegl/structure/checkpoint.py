@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
-from hidegl.basics.archives import State, prefixed, read_archive, under, write_archive
+from hidegl.basics.archives import HEADER, Arrays, State, prefixed, read_archive, refusing, write_archive
+from hidegl.basics.stored import FINITE, Stored
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.structure.preparation import Preparation
+from hidegl.structure.preparation import Preparation, furthest_point
 from hidegl.structure.stages import Step
-
-FINGERPRINT_ROWS = 64
-"""How many rows tell a checkpoint whether it is about the same data."""
 
 
 class Checkpoint:
@@ -29,30 +28,48 @@ class Checkpoint:
         self.path = None if path is None else Path(path)
         self._header: dict[str, Any] = {"finished": []}
         self._arrays: dict[str, NDArray[Any]] = {}
-        self._step: Step | None = None
+        self._found: Stored | None = None
+        """What an earlier start of the same fit has learned."""
 
-    def open(self, fingerprint: str, seed: int | None) -> tuple[list[int], Preparation] | None:
+    def open(
+        self, rows: Rows, parameters: dict[str, Any], seed: int | None, *, n_models: int, n_features: int
+    ) -> tuple[list[int], Preparation] | None:
         """The seeds and the preparation of an earlier start of the same fit, if there was one; `seed` None takes any.
 
         What it has learned is then in `finished` and `step`.
         """
-        self._header["fingerprint"] = fingerprint
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return None
-        header, arrays = read_archive(self.path)
+        self._header["fingerprint"] = fingerprint(rows, parameters)
+        if not self.path.exists():
+            return None
+        header, arrays = read_archive(self.path, "checkpoint")
         if "fingerprint" not in header:
             raise ValueError(f"checkpoint must name a checkpoint or no file, but {self.path} is something else")
-        if header["fingerprint"] != fingerprint or seed not in (None, header["seed"]):
+        if header["fingerprint"] != self._header["fingerprint"] or seed not in (None, header.get("seed")):
             raise ValueError(
                 f"checkpoint {self.path} is of another fit (other rows, parameters or random_state): "
                 f"remove the file to begin anew, or name another one"
             )
-        place = header.pop("step", None)
-        if place is not None:
-            self._step = Step(place["sigma"], place["stage"], arrays.pop("step.C"), tuple(place["history"]))
+        with self.refusing():
+            self._read(header, dict(arrays))
+            found = self._found = Stored(self._header, self._arrays, n=rows.n_rows, d=n_features)
+            preparation = Preparation.restored(of := found.part("preparation", header))
+            found.sizes |= of.sizes
+            self._furthest = furthest_point(preparation.dtype)
+            if len(found.several("finished")) > n_models:
+                raise ValueError(f"finished must be at most {n_models}")
+            seeds = [int(seed) for seed in found.numbers("seeds", "[0, 4294967295]")]
+            if len(seeds) != n_models:
+                raise ValueError(f"seeds must be {n_models}, got {len(seeds)}")
+        return seeds, preparation
+
+    def _read(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take over a file, unless anything in it was changed."""
+        del header["format"], arrays[HEADER]
+        if header.pop("digest", None) != digest(header, arrays):
+            raise ValueError("it was changed after it was written")
         self._header, self._arrays = header, arrays
-        preparation = Preparation.of(header["preprocess"], header["dtype"], under("preparation.", arrays))
-        return header["seeds"], preparation
 
     def begin(self, seed: int, seeds: list[int], preparation: Preparation) -> None:
         """A new fit: what every step is stored with."""
@@ -60,40 +77,67 @@ class Checkpoint:
         self._header |= own
         self._arrays = prefixed("preparation.", preparation.arrays)
 
-    def finished(self, number: int) -> State | None:
-        """The state of a structure that was learned before, if it was."""
-        known = self._header["finished"]
-        return (known[number], under(f"{number}.", self._arrays)) if number < len(known) else None
+    def refusing(self) -> AbstractContextManager[None]:
+        """A context in which an error is one of the file."""
+        return refusing(self.path or "", "checkpoint")
 
-    def step(self) -> Step | None:
+    def finished(self, number: int) -> Stored | None:
+        """What is stored of a structure that was learned before, if it was."""
+        if self._found is None or number >= len(self._found.several("finished")):
+            return None
+        with self.refusing():
+            return self._found.part(str(number), self._found.several("finished")[number])
+
+    def step(self, n_stages: int) -> Step | None:
         """The last step of the structure that was being learned, once."""
-        step, self._step = self._step, None
-        return step
+        place = self._header.pop("step", None)
+        if place is None or self._found is None:
+            return None
+        with self.refusing():
+            stored = self._found.part("step", place)
+            C = stored.array("C", "numbers", "k r", f"[{-self._furthest}, {self._furthest}]")
+            if not len(C):
+                raise ValueError("there must be one point or more")
+            sigma, stage = stored.number("sigma", "(0, inf)"), stored.whole("stage", 0, n_stages - 1)
+            return Step(sigma, stage, C, tuple(stored.numbers("history", FINITE)))
 
     def keep(self, step: Step) -> None:
         if self.path is not None:
             place = {"sigma": step.sigma, "stage": step.stage, "history": list(step.history)}
-            write_archive(self.path, {**self._header, "step": place}, {**self._arrays, "step.C": on_host(step.C)})
+            self._write({**self._header, "step": place}, {**self._arrays, "step.C": on_host(step.C)})
 
     def finish(self, state: State) -> None:
         """A structure is learned: the next one begins."""
         values, arrays = state
+        self._arrays.pop("step.C", None)
         self._arrays |= prefixed(f"{len(self._header['finished'])}.", arrays)
         self._header["finished"] = [*self._header["finished"], values]
+        self._write(self._header, self._arrays)
+
+    def _write(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         if self.path is not None:
-            write_archive(self.path, self._header, self._arrays)
+            write_archive(self.path, {**header, "digest": digest(header, arrays)}, arrays)
 
     def remove(self) -> None:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
+def digest(header: dict[str, Any], arrays: Arrays) -> str:
+    """Of all that a checkpoint holds: a change of any value would change the result of the fit."""
+    found = hashlib.sha256(json.dumps(header, default=np.generic.item).encode())
+    for name in sorted(arrays):
+        found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
+        found.update(arrays[name].tobytes())
+    return found.hexdigest()
+
+
 def fingerprint(rows: Rows, parameters: dict[str, Any]) -> str:
-    """Of some rows spread over all, and of the parameters that the structures depend on."""
-    places = np.unique(np.linspace(0, rows.n_rows - 1, FINGERPRINT_ROWS).astype(np.intp))
-    some = rows.take(places)
-    numbers = np.ascontiguousarray(some.toarray() if hasattr(some, "toarray") else some)
-    text = json.dumps(
-        [__version__, rows.n_rows, str(numbers.dtype), parameters], default=lambda x: np.asarray(x).tolist()
-    )
-    return hashlib.sha256(text.encode() + numbers.tobytes()).hexdigest()
+    """Of the rows, and of the parameters that the structures depend on."""
+    text = json.dumps([__version__, rows.n_rows, parameters], default=lambda x: np.asarray(x).tolist())
+    found = hashlib.sha256(text.encode())
+    for block in rows.witnesses():
+        for part in (block.data, block.indices, block.indptr) if hasattr(block, "indptr") else (block,):
+            found.update(str(part.dtype).encode())
+            found.update(np.ascontiguousarray(part).data)
+    return found.hexdigest()

@@ -7,7 +7,6 @@ Only distances matter afterwards, so the offset changes nothing but keeps float3
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -20,12 +19,13 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from hidegl.basics.checks import check_count, check_name, is_auto
+from hidegl.basics.stored import NOT_NAN, Stored
 from hidegl.rows.arrays import cast, contiguous, namespace, on_host, operations
 from hidegl.rows.assignments import nearest
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 
-PREPROCESSES = ("unit", "standardize")
+PREPROCESSES, DTYPES = ("unit", "standardize"), ("float16", "float32", "float64")
 
 FEW_COLUMNS = 30
 """Up to here, columns are taken as measurements in units of their own, and standardised."""
@@ -83,14 +83,24 @@ class Preparation:
 
     @property
     def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Its arrays by name, for a file; `of` reads them."""
+        """Its arrays by name, for a file; `restored` reads them."""
         named = {"offset": self.offset, "bounds": self.bounds, "scale": self.scale, "basis": self.basis}
         return {name: array for name, array in named.items() if array is not None}
 
     @classmethod
-    def of(cls, preprocess: str | None, dtype: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        optional = (arrays.get(name) for name in ("bounds", "scale", "basis"))
-        return cls(preprocess, dtype, arrays["offset"], *optional)
+    def restored(cls, stored: Stored) -> Self:
+        """From a file; afterwards its sizes d (columns of X) and r (columns of prepared rows) are known."""
+        preprocess, dtype = stored.one_of("preprocess", (None, *PREPROCESSES)), stored.one_of("dtype", DTYPES)
+        offset = stored.array("offset", "numbers", "d", f"[{-LARGEST}, {LARGEST}]")
+        bounds = stored.array("bounds", "numbers", "2 d", NOT_NAN) if stored.has("bounds") else None
+        if bounds is not None and np.any(bounds[0] > bounds[1]):
+            raise ValueError("bounds must have the lower ones first")
+        scale = stored.array("scale", "numbers", "d", f"[{1 / LARGEST}, {LARGEST}]") if stored.has("scale") else None
+        basis = stored.array("basis", "numbers", "d r", "[-1.01, 1.01]") if stored.has("basis") else None
+        stored.sizes.setdefault("r", len(offset))
+        if not stored.sizes["r"]:
+            raise ValueError("there must be one column or more")
+        return cls(preprocess, dtype, offset, bounds, scale, basis)
 
     def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points in the user's columns (of rows with unit length, for "unit")."""
@@ -111,8 +121,18 @@ def prepare(block: Any, preparation: Preparation) -> Any:
         X = unit_rows(X)
     X = project_sparse(X, preparation, computed) if sp.issparse(X) else project(X, preparation, computed)
     # A row this far away is as far from every point; beyond it, squares overflow.
-    limit = LARGEST_HALF if dtype == "float16" else float(xp.finfo(getattr(xp, dtype)).max ** 0.5) / 1e3
+    limit = LARGEST_HALF if dtype == "float16" else furthest(dtype)
     return contiguous(cast(xp.clip(X, -limit, limit), dtype))
+
+
+def furthest(dtype: str) -> float:
+    """The largest value of a prepared row, in the precision that processors compute in."""
+    return float(np.finfo(np.float64 if dtype == "float64" else np.float32).max ** 0.5) / 1e3
+
+
+def furthest_point(dtype: str) -> float:
+    """The largest value of a learned point: an over-relaxed step may go somewhat beyond the rows."""
+    return 4 * furthest(dtype)
 
 
 def project(X: Any, preparation: Preparation, dtype: str) -> Any:
@@ -122,7 +142,10 @@ def project(X: Any, preparation: Preparation, dtype: str) -> Any:
     X = X - cast(preparation.offset, X.dtype)
     if preparation.scale is not None:
         X /= cast(preparation.scale, X.dtype)
-    return X if preparation.basis is None else cast(X, dtype) @ cast(preparation.basis, dtype)
+    if preparation.basis is None:
+        return X
+    limit = furthest(dtype)  # an infinity would make NaN of all columns
+    return cast(namespace(X).clip(X, -limit, limit), dtype) @ cast(preparation.basis, dtype)
 
 
 def project_sparse(X: Any, preparation: Preparation, dtype: str) -> Any:

@@ -5,7 +5,7 @@ A `Structure` is frozen and knows no label and no estimator. Everything that lab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from hidegl.basics.archives import State
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Progress
+from hidegl.basics.stored import NOT_NAN, ROUNDING, Stored, check_sums
 from hidegl.basics.warnings import warn_user
 from hidegl.rows import search
 from hidegl.rows.arrays import on_host
@@ -26,8 +27,9 @@ from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.points import HighDensePoints, assignments
+from hidegl.structure.preparation import furthest_point
 from hidegl.structure.stages import LearningPlan, learn_in_stages
-from hidegl.structure.tree import adjacency, edges
+from hidegl.structure.tree import checked_tree, edges
 
 
 @dataclass(frozen=True)
@@ -163,15 +165,28 @@ class Structure:
         return values, arrays
 
     @classmethod
-    def restored(cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Structure:
-        C = arrays["C"]
-        record = Record(arrays["objective"], values["n_iter"], values["converged"], values["learning_rows"])
+    def restored(cls, stored: Stored, dtype: str = "float64") -> Structure:
+        """From a file with the sizes n (rows) and r (columns of prepared rows, which are computed in this dtype)."""
+        limit, n = furthest_point(dtype), stored.sizes["n"]
+        C = stored.array("C", "numbers", "k r", f"[{-limit}, {limit}]")
+        k = len(C)
+        sigma, n_nearest = stored.number("sigma", "(0, inf)"), stored.whole("n_nearest", 1, k)
+        objective = stored.array("objective", "numbers", "iterations", NOT_NAN)
+        converged, learned_on = stored.flag("converged"), stored.whole("learning_rows", 1)
+        record = Record(objective, stored.whole("n_iter", 0), converged, learned_on)
+        stored.sizes["edges"] = k - 1
+        tree = checked_tree(stored.indices("tree", "2 edges", k), k)
         Z = None
-        if "columns" in arrays:
-            Z = LocalRows(Assignments(arrays["columns"], arrays["weights"], len(C)).checked())
-        sums = PointSums(arrays["mass"]) if "mass" in arrays else None
-        tree = adjacency(arrays["tree"][0], arrays["tree"][1], len(C))
-        return cls(C, tree, values["sigma"], values["n_nearest"], record, Z, sums)
+        if stored.has("columns"):
+            columns = stored.array("columns", "int32", "n s", f"[0, {k})")
+            weights = stored.array("weights", "numbers of their own precision", "n s", f"[0, {1 + ROUNDING}]")
+            check_sums("weights", weights)
+            Z = LocalRows(Assignments(columns, weights, k))
+        sums = None
+        if stored.has("mass"):
+            sums = PointSums(stored.array("mass", "numbers", "k", f"[0, {n * (1 + ROUNDING)}]"))
+            check_sums("mass", sums.mass[None] / n)
+        return cls(C, tree, sigma, n_nearest, record, Z, sums)
 
 
 def learn_structures(
@@ -180,12 +195,13 @@ def learn_structures(
     """A structure of the prepared rows for each plan and seed; those that a checkpoint holds are not learned again."""
     for number, (plan, seed) in enumerate(zip(plans, seeds, strict=True)):
         progress.model(number + 1, len(plans))
-        state = checkpoint.finished(number)
-        if state is None:
+        stored = checkpoint.finished(number)
+        if stored is None:
             structure = learn_structure(rows, plan, seed, checkpoint, progress)
             checkpoint.finish(structure.state())
         else:
-            structure = Structure.restored(*state)
+            with checkpoint.refusing():
+                structure = Structure.restored(stored)
         progress.passing("assigning", rows.n_rows)
         yield structure.assigned(rows)
 
@@ -193,7 +209,12 @@ def learn_structures(
 def learn_structure(rows: Rows, plan: LearningPlan, seed: int, checkpoint: Checkpoint, progress: Progress) -> Structure:
     """Algorithm 1, lines 1–7, on prepared rows."""
     points, sigma = learn_in_stages(
-        rows, plan, seed=seed, resumed=checkpoint.step(), progress=progress, keep=checkpoint.keep
+        rows,
+        plan,
+        seed=seed,
+        resumed=checkpoint.step(len(plan.stages(rows.n_rows))),
+        progress=progress,
+        keep=checkpoint.keep,
     )
     if not points.converged and plan.max_iter > 0:
         warn_user(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from hidegl.rows.arrays import on_host, operations
 
@@ -30,6 +31,14 @@ def adjacency(heads: NDArray[np.intp], tails: NDArray[np.intp], k: int) -> sp.cs
     """The symmetric matrix of zeros and ones with these edges."""
     rows, columns = np.concatenate([heads, tails]), np.concatenate([tails, heads])
     return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(k, k))
+
+
+def checked_tree(ends: NDArray[np.intp], k: int) -> sp.csr_array:
+    """The matrix of the edges with these ends (2, k − 1), if they are a tree over k points."""
+    G = adjacency(ends[0], ends[1], k)
+    if connected_components(G, directed=False)[0] != 1:  # k − 1 edges that join all points: none is double
+        raise ValueError("tree must join all points")
+    return G
 
 
 def edges(G: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
-from hidegl.basics.archives import replacing
+from hidegl.basics.whole_files import replacing
 from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy
 from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
