@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, LassoSelectTool, PanTool, WheelZoomTool
+from bokeh.models import ColumnDataSource, LassoSelectTool, PanTool, Range1d, WheelZoomTool
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
@@ -19,7 +19,8 @@ def map_figure() -> Any:
     """The figure as JSON. Its sources are empty: `edges`, `points`, `stars` and `here`."""
     plot = figure(
         sizing_mode="stretch_both",
-        match_aspect=True,
+        x_range=Range1d(-1, 1),
+        y_range=Range1d(-1, 1),
         tools="",
         toolbar_location=None,
         background_fill_color=None,

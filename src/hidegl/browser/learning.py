@@ -25,12 +25,13 @@ from hidegl.basics.threads import BLAS_THREADS
 from hidegl.browser.preview import Preview, Thought
 from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
 from hidegl.spreading.labels import UNLABELLED, Labels
+from hidegl.structure.structure import Structure
 
 QUEUE = 40
 """The number of rows that are ready to be asked for."""
 
-NICE = 10
-"""How far learning stands back behind the server: 0 not at all, 19 most."""
+NICE = 5
+"""How far learning a better model stands back behind all else: 0 not at all, 19 most."""
 
 PATIENCE = 4.0
 """The maximum number of seconds for which new labels delay the numbers in the panel."""
@@ -88,6 +89,7 @@ class Learner:
     def start(self) -> None:
         self._quiet.__enter__()
         warnings.simplefilter("ignore")  # the page says what there is to say
+        self._run(self._preview, "preview")
         self._run(self._learn, "learning")
 
     def stop(self) -> None:
@@ -120,11 +122,10 @@ class Learner:
 
     # Threads
 
-    def _run(self, function: Callable[..., None], name: str, *arguments: Any) -> None:
+    def _run(self, function: Callable[[], None], name: str) -> None:
         def guarded() -> None:
-            yield_to_server()
             try:
-                function(*arguments)
+                function()
             except StoppedError:
                 pass
             except Exception as error:
@@ -137,18 +138,16 @@ class Learner:
     def _publish(self, what: str, **values: Any) -> None:
         with self._condition:
             self._published = replace(self._published, **values)
+            self._condition.notify_all()
         self._changed(what)
 
     def _learn(self) -> None:
         """The course of the thread that owns the model."""
         model = self._fitted("quick", "first model")
         self._publish("queue", queue=self._suggested(model, self._task))
-        if self._effort != "quick":
-            self._run(self._learn_better, "better")
-        layout = Layout.of(min(model.structures_, key=lambda structure: structure.n_points))
-        is_best = self._effort == "quick"
-        self._publish("map", layout=layout, is_best=is_best, phase="" if is_best else "better model: learning")
-        self._run(self._preview, "preview", Preview(layout.structure))
+        self._publish("phase", is_best=self._effort == "quick", phase="drawing the map")
+        structure = min(model.structures_, key=lambda structure: structure.n_points)
+        self._run(lambda: self._learn_more(structure), "better")
         learned, told = -1, time.monotonic()
         while True:
             task, better, jobs = self._next(learned, self._published.trust)
@@ -182,7 +181,12 @@ class Learner:
                 jobs, self._jobs = self._jobs, []
             return self._task, better, jobs
 
-    def _learn_better(self) -> None:
+    def _learn_more(self, structure: Structure) -> None:
+        """Lay out the map; then learn the better model, which has the same points, so that the map stays as it is."""
+        self._publish("map", layout=Layout.of(structure), phase="")
+        if self._effort == "quick":
+            return
+        stand_back()
         model = self._fitted(self._effort, "better model")
         with self._condition:
             self._better = model
@@ -264,16 +268,17 @@ class Learner:
             Asked(one.row, one.stands_for, one.familiar, best) for one, best in zip(found, likely, strict=True)
         )
 
-    def _preview(self, preview: Preview) -> None:
+    def _preview(self) -> None:
         """The course of the thread that shows at once what labels change."""
-        shown = -1
+        preview, shown = None, -1
         while True:
             with self._condition:
-                while not self._stopping and self._task.version == shown:
+                while not self._stopping and (self._task.version == shown or self._published.layout is None):
                     self._condition.wait()
                 self._check()
-                task, thought, queue = self._task, self._thought, self._published.queue
-            shown = task.version
+                task, thought, now = self._task, self._thought, self._published
+            assert now.layout is not None
+            preview, queue, shown = preview or Preview(now.layout.structure), now.queue, task.version
             colours = self._published.colours
             if not task.can_spread or (colours is not None and colours.version >= task.version):
                 continue
@@ -295,8 +300,8 @@ class Learner:
             self._changed("colours")
 
 
-def yield_to_server() -> None:
-    """Let this thread, and those that it starts, run when the server has nothing to do; where threads have such rank."""
+def stand_back() -> None:
+    """Let other threads go before this one, and those that it starts, where threads have a rank."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
