@@ -112,7 +112,7 @@ async def news(session: Session, stopping: asyncio.Event) -> AsyncIterator[str]:
         while not stopping.is_set():
             some = set(fresh)
             fresh.difference_update(some)
-            for what in sorted(some & set(NEWS)):
+            for what in [name for name in NEWS if name in some]:
                 content = await run_in_threadpool(NEWS[what], session)
                 if content is not None:
                     yield f"event: {what}\ndata: {json.dumps(content, separators=(',', ':'))}\n\n"

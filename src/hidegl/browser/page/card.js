@@ -17,7 +17,7 @@ export function gather() {
   if (current !== null) {
     const same = fresh.find((card) => card.row === current.row);
     if (same && (!current.likely.length || same.likely[0]?.[0] === current.likely[0][0])) current = { ...same, reopened: current.reopened };
-    else if (!same && !current.likely.length && model.colours !== null) propose(current.row);
+    else if (!same && !current.likely.length && model.colours !== null) complete(current.row);
     waiting = fresh.filter((card) => card.row !== current.row);
   } else {
     [current = null, ...waiting] = fresh;
@@ -25,11 +25,11 @@ export function gather() {
   for (const card of waiting.slice(0, 3)) if (model.state?.kind === "image") new Image().src = `/image/${card.row}`;
 }
 
-/** What the model proposes now for the row in view, which had no proposal when it came. */
-async function propose(row) {
+/** Tell more of the row in view, which came before there was a map or a proposal. */
+async function complete(row) {
   const { card } = await ask("card", { row });
-  if (current?.row !== row || !card.likely.length) return;
-  current = { ...current, likely: card.likely, why: card.why };
+  if (current?.row !== row) return;
+  current = current.likely.length ? { ...current, point: card.point } : { ...card, reopened: current.reopened };
   tell("card");
 }
 
@@ -91,6 +91,7 @@ export function acceptCard() {
 }
 
 on("queue", () => { gather(); tell("card"); });
+on("map", () => { if (current !== null && current.point === null) complete(current.row).catch(failed); });
 on("state", () => {
   const elsewhere = current !== null && !current.reopened && model.state.stars.some(([, , row]) => row === current.row);
   if (elsewhere) next(); // another page labelled it

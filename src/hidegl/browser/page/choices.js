@@ -62,6 +62,7 @@ function drawButtons() {
   const mark = JSON.stringify([find.value, some.map((one) => [one.number, one.name, one.colour, one.key, one.labels])]);
   if (mark === shown) return;
   shown = mark;
+  buttons.classList.toggle("many", model.state.classes.length > 24);
   buttons.replaceChildren(...some.map((one, i) =>
     h("button", { type: "button", class: `class${find.value && i === 0 ? " first" : ""}`, colour: one.colour, "data-class": one.number, title: one.name, onclick: (event) => { letGo(event); chosen(one.number); } },
       h("i", { "aria-hidden": "true" }), h("span", { class: "name" }, one.name), h("span", { class: "n", "aria-hidden": "true" }, one.labels || ""), one.key && key(one.key.toUpperCase()))));

@@ -6,6 +6,7 @@ import { sure, tag } from "./parts.js";
 
 const FAINT = 0.22;
 const NEAR = 14; // pixels
+const MANY = 20; // names of more classes are written smaller
 
 let view = null;
 let sources = {};
@@ -148,14 +149,15 @@ function placeNames() {
   const places = namePlaces();
   const frame = view.frame;
   const [width, height] = [byId("map").clientWidth, byId("map").clientHeight];
+  const many = places.length > MANY;
   const taken = [];
   const names = [];
   for (const place of places) {
     if (only !== null && place.number !== only) continue;
     const [sx, sy] = [frame.x_scale.compute(place.x), frame.y_scale.compute(place.y)];
     const text = nameOf(place.number);
-    const half = Math.min(text.length, 28) * 3.7 + 8;
-    const box = [sx - half, sy - 11, sx + half, sy + 11];
+    const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 3 : 9);
+    const box = [sx - half, sy - (many ? 8 : 12), sx + half, sy + (many ? 8 : 12)];
     if (sx < 0 || sy < 0 || sx > width || sy > height) continue;
     if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
     taken.push(box);
@@ -164,6 +166,7 @@ function placeNames() {
     name.style.top = `${Math.min(Math.max(sy, 11), height - 11)}px`;
     names.push(name);
   }
+  layer.classList.toggle("many", many);
   layer.replaceChildren(...names);
 }
 
