@@ -151,7 +151,7 @@ ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "card": lambda session, fields: {"card": session.card(whole(fields, "row"))},
     "rows": listed,
     "doubts": lambda session, _: {"doubts": session.doubts()},
-    "unsure": lambda session, fields: {"regions": session.unsure(precision(fields))},
+    "unsure": lambda session, fields: session.unsure(precision(fields)),
     "groups": lambda session, _: {"groups": session.groups()},
     "label": label,
     "skip": skip,

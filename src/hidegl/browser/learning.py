@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from hidegl.auto import AutoHiDeGL
 from hidegl.basics.progress import Iteration
 from hidegl.basics.threads import BLAS_THREADS
+from hidegl.basics.warnings import QUIET
 from hidegl.browser.preview import Preview, Thought
 from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
 from hidegl.spreading.labels import UNLABELLED, Labels
@@ -82,13 +82,10 @@ class Learner:
         self._jobs: list[tuple[Callable[[AutoHiDeGL], Any], Future[Any]]] = []
         self._published = Published()
         self._threads: list[threading.Thread] = []
-        self._quiet = warnings.catch_warnings()
 
     # What others call
 
     def start(self) -> None:
-        self._quiet.__enter__()
-        warnings.simplefilter("ignore")  # the page says what there is to say
         self._run(self._preview, "preview")
         self._run(self._learn, "learning")
 
@@ -100,7 +97,6 @@ class Learner:
             thread.join()
         for _, future in self._jobs:
             future.cancel()
-        self._quiet.__exit__(None, None, None)
 
     def learn_from(self, task: Task) -> None:
         """These labels replace all earlier ones, also those that wait."""
@@ -124,6 +120,7 @@ class Learner:
 
     def _run(self, function: Callable[[], None], name: str) -> None:
         def guarded() -> None:
+            QUIET.set(True)  # the page says what there is to say
             try:
                 function()
             except StoppedError:

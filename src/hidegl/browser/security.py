@@ -65,10 +65,7 @@ class Guard:
             status, why = refused
             await PlainTextResponse(why, status)(scope, receive, sending)
             return
-        try:
-            await self._app(scope, limited(receive), sending)
-        except TooLargeError:
-            await PlainTextResponse("the request is too large", 413)(scope, receive, sending)
+        await self._app(scope, limited(receive), sending)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
@@ -133,7 +130,7 @@ def limited(receive: Receive) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > LARGEST_BODY:
-            raise TooLargeError
+            raise TooLargeError("the request is too large")
         return message
 
     return receiving

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from hidegl.browser.asking import ACTIONS
 from hidegl.browser.figures import bokeh_script, map_figure
-from hidegl.browser.security import Guard
+from hidegl.browser.security import Guard, TooLargeError
 from hidegl.browser.session import Session
 from hidegl.files.mistakes import UseError, WorkError
 
@@ -61,7 +61,7 @@ def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[
             Route("/api/end", end, methods=["POST"]),
             *(Route(f"/api/{name}", posted(session, ask), methods=["POST"]) for name, ask in ACTIONS.items()),
         ],
-        exception_handlers={UseError: refused(400), WorkError: refused(500)},
+        exception_handlers={UseError: refused(400), WorkError: refused(500), TooLargeError: refused(413)},
     )
     app.state.stopping = stopping
     return Guard(app, token, hosts)

@@ -234,11 +234,11 @@ class Session:
             for card, one in zip(cards, found, strict=True)
         ]
 
-    def unsure(self, precision: float) -> list[dict[str, Any]]:
-        """The regions with rows that are not accepted at a precision, the most such rows first."""
+    def unsure(self, precision: float) -> dict[str, Any]:
+        """The rows that are not accepted at a precision: their number, and regions of them, the largest first."""
         now = self.learner.now
         if now.trust is None or now.colours is None:
-            return []
+            return {"total": 0, "regions": []}
         layout, trust, labels = self._layout(), now.trust, self.store.labels()
         threshold = min(trust.accepted, key=lambda one: abs(one.precision - precision)).threshold
         left = trust.confidence < threshold
@@ -253,7 +253,7 @@ class Session:
                 own = own[np.argsort(trust.confidence[own], kind="stable")]
                 classes = np.bincount(trust.numbers[own])
                 found.append({"number": int(classes.argmax()), "n_rows": len(own), **self._heap(own)})
-        return found
+        return {"total": len(rows), "regions": found}
 
     def groups(self) -> list[dict[str, Any]]:
         """Groups of rows in which nothing is labelled."""

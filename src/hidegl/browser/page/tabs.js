@@ -32,7 +32,9 @@ class Asked {
   async load() {
     this.version = model.state.trust?.version ?? null;
     try {
-      this.items = (await ask(this.what, this.fields()))[this.name];
+      const answer = await ask(this.what, this.fields());
+      this.items = answer[this.name];
+      this.total = answer.total;
       tell("tab");
     } catch (error) {
       failed(error);
@@ -104,7 +106,7 @@ export class Review extends Heaps {
   panel() {
     if (model.state.trust === null) return noLabels();
     if (this.list !== null) return this.list.panel(() => this.escape());
-    const total = this.items.reduce((sum, heap) => sum + heap.n_rows, 0);
+    const { total } = this;
     if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them shall be right. Move the slider to ask for more.`);
     return h("div", { class: "heaps" },
       h("p", { class: "lead" }, `${some(total, "rows")} are not sure enough for ${percent(model.precision)}. They lie in these regions of the map, the largest first.`),
