@@ -88,12 +88,6 @@ def label_by_keys(tab, truth, n):
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "digits.csv"
-    return path, write_digits(path)
-
-
-@pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     """Texts of three kinds, labelled, one class of which is named to do harm."""
     path = tmp_path_factory.mktemp("texts") / "texts.csv"
@@ -105,8 +99,9 @@ def texts(tmp_path_factory):
         yield session, address
 
 
-def test_from_an_unlabelled_csv_to_an_export_by_keys_alone(browser, digits):
-    path, truth = digits
+def test_from_an_unlabelled_csv_to_an_export_by_keys_alone(browser, tmp_path):
+    path = tmp_path / "digits.csv"
+    truth = write_digits(path)
     with running(path) as (session, address):
         tab = opened(browser, address)
         tab.wait_for_selector("article.card img.picture")
@@ -115,9 +110,9 @@ def test_from_an_unlabelled_csv_to_an_export_by_keys_alone(browser, digits):
         for _ in range(20):
             tab.keyboard.press("u")
         labels_are(tab, 10)
-        for n in range(11, 31):
+        for _ in range(20):
             tab.keyboard.press("Control+Shift+z")
-        labels_are(tab, n)
+        labels_are(tab, 30)
         before = tab.get_attribute("article.card", "data-row")
         tab.keyboard.press("s")
         tab.wait_for_selector(f"article.card:not([data-row='{before}'])")
@@ -138,11 +133,15 @@ def test_from_an_unlabelled_csv_to_an_export_by_keys_alone(browser, digits):
     assert np.mean([row["label"] == name for row, name in zip(rows, truth, strict=True)]) > 0.8
 
 
-def test_a_restart_goes_on_and_two_tabs_agree(browser, digits):
-    path, truth = digits  # labelled by the test before
+def test_a_restart_goes_on_and_two_tabs_agree(browser, tmp_path):
+    path = tmp_path / "digits.csv"
+    truth = write_digits(path)
+    with running(path) as (session, _):
+        for row in range(40):
+            session.label_named([row], truth[row], "card")
     with running(path) as (session, address):
         begun = len(session.store.labels())
-        assert begun == 30
+        assert begun == 40
         first, second = opened(browser, address), opened(browser, address)
         labels_are(first, begun)
         label_by_keys(first, truth, 2)

@@ -16,7 +16,7 @@ def bokeh_script() -> str:
 
 
 def map_figure() -> Any:
-    """The figure as JSON. Its sources are empty: `edges`, `points`, `stars` and `here`."""
+    """The figure as JSON. Its sources are empty: `edges`, `points` and `stars`."""
     plot = figure(
         sizing_mode="stretch_both",
         x_range=Range1d(-1, 1),
@@ -53,8 +53,6 @@ def map_figure() -> Any:
         source=source("stars", "x", "y", "size", "colour", "shown"),
         name="stars",
     )
-    ring = source("here", "x", "y")
-    plot.scatter("x", "y", size=22, fill_color=None, line_width=2.5, source=ring, name="here")
     return json_item(plot)
 
 

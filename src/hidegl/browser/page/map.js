@@ -11,6 +11,8 @@ const MANY = 20; // names of more classes are written smaller
 let view = null;
 let sources = {};
 let only = null;
+let here = null;
+let planned = false;
 let picked = () => {};
 
 /** What a click on a point and a lasso around points do. */
@@ -24,7 +26,7 @@ export async function setUpMap() {
   view = [...(views.roots ?? Object.values(views))][0] ?? views;
   const plot = view.model;
   const named = (name) => plot.renderers.find((renderer) => renderer.name === name);
-  sources = Object.fromEntries(["edges", "points", "stars", "here"].map((name) => [name, named(name).data_source]));
+  sources = Object.fromEntries(["edges", "points", "stars"].map((name) => [name, named(name).data_source]));
   plot.on_event("mousemove", (event) => hover(event));
   plot.on_event("mouseleave", () => { byId("tip").hidden = true; });
   plot.on_event("tap", (event) => { const point = nearest(event.sx, event.sy); if (point !== null) picked([point], true); });
@@ -35,7 +37,7 @@ export async function setUpMap() {
   });
   new ResizeObserver(() => requestAnimationFrame(placeNames)).observe(byId("map"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-  byId("map").append(h("div", { id: "map-names", "aria-hidden": "true" }));
+  byId("map").append(h("div", { id: "map-names", "aria-hidden": "true" }), h("div", { id: "map-here", "aria-hidden": "true", hidden: true }));
   setUpTools(plot);
   paint();
   draw();
@@ -79,7 +81,6 @@ function paint() {
   const glyph = (name, values) => view.model.renderers.find((renderer) => renderer.name === name).glyph.setv(values);
   glyph("edges", { line_color: { value: shade("--line-strong") }, line_alpha: { value: 0.55 } });
   glyph("stars", { line_color: { value: shade("--ink") } });
-  glyph("here", { line_color: { value: shade("--ink") } });
 }
 
 function draw() {
@@ -134,17 +135,34 @@ function colour() {
   legend();
 }
 
-/** Where the row of the card lies. */
+/** Where the row of the card lies: a ring above the drawing, so that nothing is drawn anew. */
 export function showHere(card) {
   if (view === null || model.map === null) return;
-  const point = card?.point ?? null;
-  sources.here.data = point === null ? { x: [], y: [] } : { x: [model.map.x[point]], y: [model.map.y[point]] };
+  here = card?.point ?? null;
+  placeHere();
+}
+
+function placeHere() {
+  const ring = byId("map-here");
+  if (!ring) return;
+  ring.hidden = here === null || model.map === null;
+  if (ring.hidden) return;
+  ring.style.left = `${view.frame.x_scale.compute(model.map.x[here])}px`;
+  ring.style.top = `${view.frame.y_scale.compute(model.map.y[here])}px`;
+}
+
+/** Draw after the card is on the screen; several reasons at once are one drawing. */
+function soon() {
+  if (planned) return;
+  planned = true;
+  requestAnimationFrame(() => setTimeout(() => { planned = false; colour(); }, 0));
 }
 
 /** The names of classes, each where most of its rows are; of names that would overlap, those with more rows. */
 function placeNames() {
   const layer = byId("map-names");
   if (!layer || view === null || model.map === null) return;
+  placeHere();
   if (model.colours === null) { layer.replaceChildren(); return; }
   const places = namePlaces();
   const frame = view.frame;
@@ -230,8 +248,10 @@ function legend() {
 }
 
 on("map", draw);
-on("colours", colour);
+on("colours", soon);
 on("state", () => {
-  byId("class-names").replaceChildren(...model.state.classes.map((one) => h("option", { value: one.name })));
-  colour();
+  const names = model.state.classes.map((one) => one.name);
+  const known = [...byId("class-names").children].map((option) => option.value);
+  if (JSON.stringify(names) !== JSON.stringify(known)) byId("class-names").replaceChildren(...names.map((name) => h("option", { value: name })));
+  soon();
 });
