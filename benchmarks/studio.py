@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def kills() -> dict[str, Any]:
         for number in range(KILLS):
             with studio(path, "--effort", "quick") as (process, address):
                 asked: dict[int, str] = {}
-                with client_of(address) as client:
+                with closing(client_of(address)) as client:
                     end = time.monotonic() + rng.uniform(0.05, 1.0)
                     while time.monotonic() < end:
                         row, name, begun = counter % table.n_rows, f"class {rng.randrange(10)}", time.monotonic()

@@ -226,7 +226,7 @@ def test_labels_spread_over_all_rows(studio, client):
     listed = post(client, "rows", points=[0, 1], around=True)
     assert listed["total"] >= len(listed["rows"]) > 0
     assert post(client, "unsure", precision=0.99)["total"] > 0
-    assert post(client, "groups")["groups"] == [] or True
+    assert isinstance(post(client, "groups")["groups"], list)
     assert post(client, "rows", words="12")["rows"][0]["row"] == 12
 
 
@@ -325,6 +325,7 @@ def test_news_come_as_events(studio):
                 stopping.set()
         return found
 
+    wait_for(lambda: studio.learner.now.layout)
     found = asyncio.run(first(4))
     kinds = [re.match(r"event: (\w+)\ndata: (.*)\n\n$", text, flags=re.DOTALL) for text in found]
     assert all(kinds), found

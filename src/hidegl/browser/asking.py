@@ -63,7 +63,7 @@ def rows(session: Session, fields: Fields) -> list[int]:
     if "points" not in fields:
         return wholes(fields, "rows")
     labels = session.store.labels()
-    return [row for row in session.rows_of_points(wholes(fields, "points")).tolist() if row not in labels]
+    return [row for row in session.rows.rows_of_points(wholes(fields, "points")).tolist() if row not in labels]
 
 
 # Questions
@@ -72,14 +72,14 @@ def rows(session: Session, fields: Fields) -> list[int]:
 def listed(session: Session, fields: Fields) -> Any:
     """A page of rows: named ones, those of points of the map, or those with some words."""
     start = whole(fields, "start") if "start" in fields else 0
-    return session.listed(found_rows(session, fields), max(start, 0))
+    return session.rows.listed(found_rows(session, fields), max(start, 0))
 
 
 def found_rows(session: Session, fields: Fields) -> NDArray[np.intp]:
     if "words" in fields:
         return session.contents.search(text(fields, "words", LONGEST_SEARCH))
     if "points" in fields:
-        return session.rows_of_points(wholes(fields, "points"), around=fields.get("around") is True)
+        return session.rows.rows_of_points(wholes(fields, "points"), around=fields.get("around") is True)
     found = wholes(fields, "rows")
     if any(not 0 <= row < session.store.n_rows for row in found):
         raise UseError("there is no such row")
@@ -147,12 +147,12 @@ def export(session: Session, fields: Fields) -> Any:
 
 ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "state": lambda session, _: session.state(),
-    "cards": lambda session, _: {"cards": session.cards()},
-    "card": lambda session, fields: {"card": session.card(whole(fields, "row"))},
+    "cards": lambda session, _: {"cards": session.rows.cards()},
+    "card": lambda session, fields: {"card": session.rows.card(whole(fields, "row"))},
     "rows": listed,
-    "doubts": lambda session, _: {"doubts": session.doubts()},
-    "unsure": lambda session, fields: session.unsure(precision(fields)),
-    "groups": lambda session, _: {"groups": session.groups()},
+    "doubts": lambda session, _: {"doubts": session.rows.doubts()},
+    "unsure": lambda session, fields: session.rows.unsure(precision(fields)),
+    "groups": lambda session, _: {"groups": session.rows.groups()},
     "label": label,
     "skip": skip,
     "undo": lambda session, _: session.change(lambda store: store.undo()),

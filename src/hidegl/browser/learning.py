@@ -212,8 +212,9 @@ class Learner:
             raise StoppedError
 
     def _note(self, step: str, begun: float) -> None:
-        seconds = {**self._published.seconds, step: round(time.monotonic() - begun, 3)}
-        self._published = replace(self._published, seconds=seconds)
+        with self._condition:
+            seconds = {**self._published.seconds, step: round(time.monotonic() - begun, 3)}
+            self._published = replace(self._published, seconds=seconds)
 
     # Steps
 

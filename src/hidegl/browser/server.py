@@ -135,5 +135,5 @@ NEWS: dict[str, Callable[[Session], Any]] = {
     "state": Session.state,
     "map": Session.map,
     "colours": lambda session: {"colours": session.colours()},
-    "queue": lambda session: {"cards": session.cards()},
+    "queue": lambda session: {"cards": session.rows.cards()},
 }

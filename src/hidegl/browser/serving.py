@@ -61,6 +61,7 @@ def bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # from here on a browser can connect, and waits until the server answers
     except OSError as error:
         listening.close()
         raise UseError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
