@@ -1,9 +1,10 @@
-"""The pictures and the recording of Studio in docs/: python benchmarks/studio_pictures.py (needs HIDEGL_DATA, Pillow)."""
+"""The pictures and the recording of Studio in docs/. Needs HIDEGL_DATA and Pillow."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from sklearn.datasets import load_digits
 
 from harness import DOCS
-from hidegl.datasets.registry import data_folder
+from hidegl.datasets.registry import FOLDER_VARIABLE
 from studio import studio, write_digits
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
@@ -47,7 +48,7 @@ def picture(page: Page, name: str, **options) -> None:
 
 def questions(browser, folder: Path) -> None:
     """77 classes of questions to a bank, five labels per class."""
-    with np.load(data_folder() / "banking77.npz") as archive:
+    with np.load(Path(os.environ[FOLDER_VARIABLE]) / "banking77.npz") as archive:
         X, texts = archive["X"].astype(np.float32), archive["text"]
         names = [str(name).replace("_", " ") for name in archive["classes"][archive["y"]]]
     np.savez(folder / "questions.npz", X=X, text=texts)
