@@ -32,7 +32,7 @@ import psutil
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from harness import data, store, stored
+from harness import DOCS, data, store, stored, with_tables
 from hidegl import AutoHiDeGL
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import read_labels
@@ -302,6 +302,46 @@ def accuracy(labels: np.ndarray, y: np.ndarray, given: dict[int, Any]) -> float:
     return float(np.mean(labels[rest] == y[rest]))
 
 
+# The page
+
+
+def tables() -> dict[str, str]:
+    """The tables of docs/studio.md."""
+    results = stored("studio")
+    found = {}
+    if results["kills"]:
+        k = results["kills"]
+        found["kills"] = (
+            f"The server was killed (`kill -9`) {k['kills']} times while a script labelled {PER_SECOND} rows a second, "
+            f"{k['labels_asked_for']:,} labels in all: {k['acknowledged_labels_lost'] or 'no'} acknowledged label was "
+            f"lost, and the file opened each time."
+        )
+    lines = [
+        "| data | rows | classes | key to next card, p95 | key to recoloured map, p95 | first card | memory | load |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, r in results["latency"].items():
+        lines.append(
+            f"| {name} | {r['rows']:,} | {r['classes']} | {r['next_card_ms']['p95']:.0f} ms | "
+            f"{r['recoloured_map_ms']['p95']:.0f} ms | {r['first_card_s']} s | {r['memory_mb']:,} MB | {r['load']} |"
+        )
+    found["latency"] = "\n".join(lines)
+    lines = [
+        "| data | way | " + " | ".join(f"{step} labels" for step in STEPS) + " |",
+        "|---|---|" + "---|" * len(STEPS),
+    ]
+    for name, records in results["person"].items():
+        for way in dict.fromkeys(record["way"] for record in records):
+            cells = []
+            for step in STEPS:
+                own = [record for record in records if record["way"] == way and record["labels"] == step]
+                right, keys = (np.mean([record[what] for record in own]) for what in ("accuracy", "keys"))
+                cells.append(f"{100 * right:.1f} % ({keys:.0f})" if own else "")
+            lines.append(f"| {name} | {way} | " + " | ".join(cells) + " |")
+    found["person"] = "\n".join(lines)
+    return found
+
+
 def main(part: str = "all", *names: str) -> None:
     warnings.simplefilter("ignore")
 
@@ -318,6 +358,8 @@ def main(part: str = "all", *names: str) -> None:
     for name in names or PERSONS:
         if part in ("person", "all"):
             keep("person", name, person(name))
+    page = DOCS / "studio.md"
+    page.write_text(with_tables(page.read_text(), tables()))
 
 
 if __name__ == "__main__":

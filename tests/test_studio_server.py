@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import aclosing
 
 import numpy as np
 import pyarrow.csv
@@ -29,6 +30,7 @@ from hidegl.browser.preview import corrected  # noqa: E402
 from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
 from hidegl.browser.security import LARGEST_BODY  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
+from hidegl.browser.serving import names_of  # noqa: E402
 
 HOST = "127.0.0.1:8000"
 TOKEN = "a-token-for-tests"
@@ -318,12 +320,8 @@ def test_labels_of_one_class_are_enough_to_go_on(tmp_path):
 
 def test_news_come_as_events(studio):
     async def first(n):
-        stopping, found = asyncio.Event(), []
-        async for text in news(studio, stopping):
-            found.append(text)
-            if len(found) == n:
-                stopping.set()
-        return found
+        async with aclosing(news(studio, asyncio.Event())) as stream:
+            return [await anext(stream) for _ in range(n)]
 
     wait_for(lambda: studio.learner.now.layout)
     found = asyncio.run(first(4))
@@ -340,6 +338,15 @@ def test_other_machines_need_a_flag(tmp_path, capsys):
     write_digits(tmp_path / "digits.csv", 30)
     assert run(["studio", str(tmp_path / "digits.csv"), "--host", "0.0.0.0", "--no-browser"]) == 2
     assert "--allow-network" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "first"),
+    [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("10.0.0.7", "10.0.0.7"), ("fe80::1", "[fe80::1]")],
+)
+def test_names_under_which_it_may_be_asked_for(host, first):
+    assert names_of(host)[0] == first
+    assert {socket.gethostname(), "127.0.0.1"} <= set(names_of("0.0.0.0"))
 
 
 def test_the_command_prints_the_address_and_ends_quietly(tmp_path):
@@ -366,7 +373,8 @@ def test_the_command_prints_the_address_and_ends_quietly(tmp_path):
     process.stderr.close()
 
 
-def test_from_python():
+@pytest.mark.parametrize("in_notebook", [False, True])
+def test_from_python(in_notebook):
     X, y = np.repeat(np.eye(4), 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (80, 4)), np.full(80, None)
     y[[0, 20, 40]] = ["a", "b", "c"]
     found = []
@@ -388,7 +396,15 @@ def test_from_python():
     thread = threading.Thread(target=person)
     thread.start()
     try:
-        labels = hidegl.studio(X, labels=y, texts=[f"text {i}" for i in range(80)], effort="quick", open_browser=False)
+        texts = [f"text {i}" for i in range(80)]
+        if in_notebook:
+
+            async def cell():
+                return hidegl.studio(X, labels=y, texts=texts, effort="quick", open_browser=False)
+
+            labels = asyncio.run(cell())
+        else:
+            labels = hidegl.studio(X, labels=y, texts=texts, effort="quick", open_browser=False)
     finally:
         notebook.print_address = before
         thread.join()

@@ -33,6 +33,9 @@ QUEUE = 40
 NICE = 5
 """How far learning a better model stands back behind all else: 0 not at all, 19 most."""
 
+LAST_STEP = 5.0
+"""The maximum number of seconds to wait for a thread to finish its step at the end of the program."""
+
 PATIENCE = 4.0
 """The maximum number of seconds for which new labels delay the numbers in the panel."""
 
@@ -94,7 +97,7 @@ class Learner:
             self._stopping = True
             self._condition.notify_all()
         for thread in list(self._threads):
-            thread.join()
+            thread.join(LAST_STEP)
         for _, future in self._jobs:
             future.cancel()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import secrets
 import socket
 import threading
@@ -16,8 +18,8 @@ from hidegl.files.mistakes import UseError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-NAMES = dict.fromkeys(("127.0.0.1", "localhost"), ("127.0.0.1", "localhost")) | {"::1": ("[::1]", "localhost")}
-"""The names under which a browser on this machine asks for an address."""
+DEBUG = "HIDEGL_DEBUG"
+"""If this environment variable is set, errors of the server are logged."""
 
 
 def serve(
@@ -32,22 +34,55 @@ def serve(
     listening = bound(host, port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    names = NAMES.get(host, (host,))
+    names = names_of(host)
     address = f"http://{names[0]}:{port}/?token={token}"
     app = studio_app(session, token, {f"{name}:{port}" for name in names}, lambda: end(server))
-    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1)
+    level = "error" if DEBUG in os.environ else "critical"
+    config = uvicorn.Config(app, log_level=level, access_log=False, server_header=False, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     session.start()
     try:
         tell(address)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        server.run(sockets=[listening])
+        run(server, listening)
     except KeyboardInterrupt:
         pass
     finally:
         listening.close()
         session.stop()
+
+
+def run(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Until it ends; in a notebook, whose thread runs an event loop already, in a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        server.run(sockets=[listening])
+        return
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    finally:
+        end(server)
+        thread.join()
+
+
+def names_of(host: str) -> list[str]:
+    """The names under which a browser may ask for this address, the one to print first."""
+    loopback = ["127.0.0.1", "localhost"]
+    if host in ("127.0.0.1", "localhost"):
+        return loopback
+    if host == "::1":
+        return ["[::1]", "localhost"]
+    if host not in ("0.0.0.0", "::"):
+        return [f"[{host}]" if ":" in host else host]
+    own = socket.gethostname()
+    found = {str(entry[4][0]) for entry in socket.getaddrinfo(own, None)}
+    addresses = sorted(f"[{address}]" if ":" in address else address for address in found)
+    return list(dict.fromkeys([own, socket.getfqdn(), *addresses, *loopback]))
 
 
 def end(server: uvicorn.Server) -> None:
