@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from importlib.resources import files
 from typing import Any
 
@@ -99,7 +99,7 @@ def refused(status: int) -> Callable[[Request, Exception], Response]:
     return lambda _, error: JSONResponse({"error": str(error)}, status)
 
 
-async def news(session: Session, stopping: asyncio.Event) -> AsyncIterator[str]:
+async def news(session: Session, stopping: asyncio.Event) -> AsyncGenerator[str]:
     """What changes, from the whole state on; several changes at once are sent as one."""
     loop, heard, fresh = asyncio.get_running_loop(), asyncio.Event(), {"state", "map", "colours", "queue"}
 
