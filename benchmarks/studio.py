@@ -5,7 +5,8 @@
     python benchmarks/studio.py person trec6     # accuracy against keys pressed
     python benchmarks/studio.py                  # all of it
 
-Each part is stored in results/studio.json as soon as it is measured. Latencies depend on what else the machine does:
+Each part is stored in results/studio.json as soon as it is measured, and seeds of the person that are stored are not
+run again. Latencies depend on what else the machine does:
 the number of other processes that wait for a core is stored beside them.
 """
 
@@ -224,15 +225,14 @@ def million() -> tuple[np.ndarray, np.ndarray]:
 # A person
 
 
-def person(name: str) -> list[dict[str, Any]]:
+def person(name: str, seed: int) -> list[dict[str, Any]]:
     """Accuracy on the rows without a label, against the number of keys, for Studio and for random rows."""
     X, y = data(name)
     found = []
-    for seed in range(SEEDS):
-        for way, run in (("studio", with_studio), ("random rows, logistic regression", at_random)):
-            for labels, keys, right in run(X, y, seed):
-                found.append({"way": way, "seed": seed, "labels": labels, "keys": keys, "accuracy": round(right, 4)})
-                print(name, found[-1])
+    for way, run in (("studio", with_studio), ("random rows, logistic regression", at_random)):
+        for labels, keys, right in run(X, y, seed):
+            found.append({"way": way, "seed": seed, "labels": labels, "keys": keys, "accuracy": round(right, 4)})
+            print(name, found[-1], flush=True)
     return found
 
 
@@ -355,9 +355,11 @@ def main(part: str = "all", *names: str) -> None:
     for name in names or SETS:
         if part in ("latency", "all"):
             keep("latency", name, latency(name))
-    for name in names or PERSONS:
-        if part in ("person", "all"):
-            keep("person", name, person(name))
+    for seed in range(SEEDS):
+        for name in names or PERSONS:
+            known = stored("studio").get("person", {}).get(name, [])
+            if part in ("person", "all") and all(record["seed"] != seed for record in known):
+                keep("person", name, [*known, *person(name, seed)])
     page = DOCS / "studio.md"
     page.write_text(with_tables(page.read_text(), tables()))
 
