@@ -318,6 +318,27 @@ def test_labels_of_one_class_are_enough_to_go_on(tmp_path):
     session.stop()
 
 
+def test_labels_are_taken_also_where_nothing_can_be_learned(tmp_path, monkeypatch):
+    path = tmp_path / "digits.csv"
+    write_digits(path, 60)
+    session = open_session(path)
+
+    def fails(self, y):
+        raise FloatingPointError("no")
+
+    monkeypatch.setattr("hidegl.auto.AutoHiDeGL.relabel", fails)
+    session.start()
+    client = client_of(session)
+    post(client, "label", rows=[0, 1], name="a")
+    post(client, "label", rows=[2], name="b")
+    wait_for(lambda: "could not be learned" in post(client, "state")["phase"])
+    assert post(client, "label", rows=[3], name="b")["n_labels"] == 4
+    monkeypatch.undo()
+    assert post(client, "label", rows=[4], name="a")["n_labels"] == 5
+    wait_for(lambda: post(client, "state")["trust"])  # other labels may do better
+    session.stop()
+
+
 def test_news_come_as_events(studio):
     async def first(n):
         async with aclosing(news(studio, asyncio.Event())) as stream:

@@ -24,6 +24,7 @@ from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import QUIET
 from hidegl.browser.preview import Preview, Thought
 from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
+from hidegl.files.mistakes import WorkError
 from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.structure.structure import Structure
 
@@ -81,6 +82,7 @@ class Learner:
         self._condition = threading.Condition()
         self._task, self._previewed, self._stopping = Task(), Task(), False
         self._better: AutoHiDeGL | None = None
+        self._failure: Exception | None = None
         self._thought: Thought | None = None
         self._jobs: list[tuple[Callable[[AutoHiDeGL], Any], Future[Any]]] = []
         self._published = Published()
@@ -111,6 +113,8 @@ class Learner:
         """What a function makes of the final model. It may relabel it, and runs when that model has been learned."""
         future: Future[Any] = Future()
         with self._condition:
+            if self._failure is not None:
+                raise WorkError(f"learning stopped: {self._failure}")
             self._jobs.append((job, future))
             self._condition.notify_all()
         return future
@@ -129,11 +133,20 @@ class Learner:
             except StoppedError:
                 pass
             except Exception as error:
-                self._publish("phase", phase=f"learning stopped: {error}")
+                self._fail(error)
 
         thread = threading.Thread(target=guarded, name=f"hidegl-{name}", daemon=True)
         self._threads.append(thread)
         thread.start()
+
+    def _fail(self, error: Exception) -> None:
+        """Say that there will be no model, also to those that wait for one. Labels can still be given."""
+        with self._condition:
+            self._failure = error
+            jobs, self._jobs = self._jobs, []
+        for _, future in jobs:
+            future.set_exception(error)
+        self._publish("phase", phase=f"learning stopped: {error}")
 
     def _publish(self, what: str, **values: Any) -> None:
         with self._condition:
@@ -150,28 +163,28 @@ class Learner:
         self._run(lambda: self._learn_more(structure), "better")
         learned, told = -1, time.monotonic()
         while True:
-            task, better, jobs = self._next(learned, self._published.trust)
+            task, better, jobs = self._next(learned)
             if better is not None:
                 model, learned = better, -1
                 self._publish("phase", is_best=True, phase="")
             for job, future in jobs:
                 answer(job, future, model)
                 learned = -1
-            if task.version != learned:
-                self._think(model, task)
-                learned = task.version
-            up_to_date = self._task.version == learned
-            if up_to_date or time.monotonic() - told > PATIENCE:
-                self._tell(model, task)
-                told = time.monotonic()
+            try:
+                if task.version != learned:
+                    self._think(model, task)
+                if self._task.version == task.version or time.monotonic() - told > PATIENCE:
+                    self._tell(model, task)
+                    told = time.monotonic()
+            except Exception as error:  # other labels may do better, so that learning goes on
+                self._publish("phase", phase=f"these labels could not be learned: {error}")
+            learned = task.version
 
-    def _next(self, learned: int, trust: Trust | None) -> tuple[Task, AutoHiDeGL | None, list[Any]]:
-        """Wait for labels, a better model, jobs, or the end."""
+    def _next(self, learned: int) -> tuple[Task, AutoHiDeGL | None, list[Any]]:
+        """Wait for labels, a better model, jobs that it can do, or the end."""
         with self._condition:
-            while not self._stopping and self._better is None:
-                ready = self._published.is_best and self._jobs
-                told = trust is not None and trust.version == learned
-                if ready or self._task.version != learned or not (told or not self._task.can_spread):
+            while not self._stopping and self._better is None and self._task.version == learned:
+                if self._published.is_best and self._jobs:
                     break
                 self._condition.wait()
             self._check()
