@@ -61,6 +61,9 @@ class Published:
     phase: str = "starting"
     """What is going on, in words; empty when nothing is."""
 
+    problem: str = ""
+    """Why the last labels could not be learned."""
+
     is_best: bool = False
     layout: Layout | None = None
     colours: Colours | None = None
@@ -173,12 +176,17 @@ class Learner:
             try:
                 if task.version != learned:
                     self._think(model, task)
+                    self._solved()
                 if self._task.version == task.version or time.monotonic() - told > PATIENCE:
                     self._tell(model, task)
                     told = time.monotonic()
             except Exception as error:  # other labels may do better, so that learning goes on
-                self._publish("phase", phase=f"these labels could not be learned: {error}")
+                self._publish("phase", problem=f"these labels could not be learned: {error}")
             learned = task.version
+
+    def _solved(self) -> None:
+        if self._published.problem:
+            self._publish("phase", problem="")
 
     def _next(self, learned: int) -> tuple[Task, AutoHiDeGL | None, list[Any]]:
         """Wait for labels, a better model, jobs that it can do, or the end."""

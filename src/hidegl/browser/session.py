@@ -127,7 +127,7 @@ class Session:
             "version": self._version,
             "undo": undo,
             "redo": redo,
-            "phase": now.phase,
+            "phase": now.problem or now.phase,
             "is_best": now.is_best,
             "trust": described_trust(now.trust, kept),
             "progress": self._progress[-200:],
