@@ -7,13 +7,20 @@ from hidegl._version import __version__
 
 if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL
+    from hidegl.browser.notebook import studio
     from hidegl.estimator import HiDeGL
     from hidegl.files.reading import read_rows
     from hidegl.loading import load
 
-__all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows"]
+__all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows", "studio"]
 
-PLACES = {"AutoHiDeGL": "auto", "HiDeGL": "estimator", "load": "loading", "read_rows": "files.reading"}
+PLACES = {
+    "AutoHiDeGL": "auto",
+    "HiDeGL": "estimator",
+    "load": "loading",
+    "read_rows": "files.reading",
+    "studio": "browser.notebook",
+}
 """Where each public name is. It is imported when it is asked for: scikit-learn and numba take a second."""
 
 

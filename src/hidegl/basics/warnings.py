@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from contextvars import ContextVar
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent.parent)
 
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+"""Of the present thread: whether there is nobody to warn, because a program shows the same in its own way."""
+
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside of this package, however deep inside it the reason was found."""
+    if QUIET.get():
+        return
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back

@@ -35,6 +35,7 @@ from hidegl.cli.options import (
 )
 from hidegl.cli.saved import inspect, predict
 from hidegl.cli.screen import Screen
+from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
 
@@ -261,6 +262,7 @@ def audit(
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 
 
+app.command()(studio)
 app.command()(predict)
 app.command()(inspect)
 

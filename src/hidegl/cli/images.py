@@ -30,8 +30,10 @@ PATH = "path"
 FOLDERS = "folders"
 """`--labels folders`: an image has the name of its folder as label."""
 
-THUMBNAIL = 72
-"""The largest number of pixels of each side of a small image in the report."""
+THUMBNAIL, LARGEST = 72, 1024
+"""The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
+
+MEDIA = "image/webp"
 
 
 def are_in(source: Source) -> bool:
@@ -132,18 +134,28 @@ def folders_of(source: Source, table: MemoryTable) -> NDArray[Any]:
 
 def thumbnails(source: Source, table: MemoryTable, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
     """Small images of these rows, as data URLs; "" for one that cannot be read any more."""
+    found = [shrunk(path, THUMBNAIL) for path in paths_of(source, table, rows)]
+    return [f"data:{MEDIA};base64,{base64.b64encode(content).decode()}" if content else "" for content in found]
+
+
+def image_of(source: Source, table: MemoryTable, row: int) -> tuple[bytes, str]:
+    """An image for a browser, and its media type. It is empty if it cannot be read any more."""
+    return shrunk(paths_of(source, table, [row])[0], LARGEST), MEDIA
+
+
+def paths_of(source: Source, table: MemoryTable, rows: Sequence[int] | NDArray[np.intp]) -> list[Path]:
     folder = source.paths[0] if source.is_folder else Path()
-    return [
-        thumbnail(folder / path) for path in table.take(np.asarray(rows, dtype=np.intp), [PATH]).column(0).to_pylist()
-    ]
+    names = table.take(np.asarray(rows, dtype=np.intp), [PATH]).column(0).to_pylist()
+    return [folder / name for name in names]
 
 
-def thumbnail(path: Path) -> str:
+def shrunk(path: Path, side: int) -> bytes:
+    """The image with at most this number of pixels on each side; nothing if it cannot be read."""
     try:
         image = read_image(path)
     except UnreadableImageError:
-        return ""
-    image.thumbnail((THUMBNAIL, THUMBNAIL))
+        return b""
+    image.thumbnail((side, side))
     content = io.BytesIO()
-    image.save(content, "WEBP", quality=70)
-    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+    image.save(content, "WEBP", quality=80)
+    return content.getvalue()

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hidegl.files.columns import is_text, spoken
+from hidegl.files.fingerprints import fingerprint_of
+from hidegl.files.label_files import read_labels
 from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
 from hidegl.files.opening import open_table
 from hidegl.files.tables import Table
@@ -111,7 +113,12 @@ def column_labels(table: Table, name: str) -> LabelColumn:
 
 
 def file_labels(table: Table, path: Path, id_column: str | None, encoding: str | None) -> LabelColumn:
-    """One label per row in order, or labels of some rows by row number (`row`) or by id."""
+    """One label per row in order, or labels of some rows by row number (`row`) or by id; or the labels of Studio."""
+    if path.suffix == ".db":
+        found_rows = read_labels(path, table.n_rows, fingerprint_of(table))
+        stored = np.full(table.n_rows, None, dtype=object)
+        stored[list(found_rows)] = list(found_rows.values())
+        return LabelColumn(stored, str(path))
     if path.suffix == ".npy":
         values = load_label_array(path)
         if len(values) != table.n_rows:

@@ -133,7 +133,7 @@ def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[d
     return names | ({"why": "why"} if task.labels.n_labels else {}), lines
 
 
-def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float) -> None:
+def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
     from hidegl.showing.report import write_report
 
     with writing(path):

@@ -166,6 +166,18 @@ class Task:
         ]
 
     @property
+    def preprocess(self) -> str:
+        """What `AutoHiDeGL` has to know about the columns."""
+        return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
+
+    @property
+    def image_of(self) -> Callable[[int], tuple[bytes, str]] | None:
+        """From a row to an image for a browser, where rows are images."""
+        if self.columns.kind != "images" or not isinstance(self.table, MemoryTable):
+            return None
+        return partial(images.image_of, self.source, self.table)
+
+    @property
     def signs(self) -> Signs:
         """The signs of the text file that was read, for those that are written."""
         layout = self.table.layout
@@ -211,9 +223,7 @@ def text_length(table: Table, name: str) -> float:
 
 def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, and the seconds it took."""
-    is_scaled = isinstance(task.embedder, TableEncoder) and task.embedder.is_scaled
-    preprocess = "mixed" if is_scaled else "auto"
-    model = AutoHiDeGL(effort, preprocess=preprocess, random_state=seed, verbose=screen.verbose)
+    model = AutoHiDeGL(effort, preprocess=task.preprocess, random_state=seed, verbose=screen.verbose)
     X, begun = task.X, time.perf_counter()
     with warnings_as_notes(screen):
         model.fit(X, task.labels.y)

@@ -1,0 +1,164 @@
+"""What the page can ask for and change: from the fields of a JSON object, which may hold anything, to the session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.browser.session import Session
+from hidegl.files.mistakes import UseError
+from hidegl.questions.acceptance import check_precision
+
+SOURCES = ("card", "map", "doubts", "review", "unfamiliar", "search")
+COLOUR = re.compile("#[0-9a-f]{6}")
+LONGEST_SEARCH = 200
+
+Fields = dict[str, Any]
+
+
+# Fields
+
+
+def whole(fields: Fields, name: str) -> int:
+    value = fields.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**53:
+        raise UseError(f"{name} must be a whole number")
+    return value
+
+
+def wholes(fields: Fields, name: str) -> list[int]:
+    value = fields.get(name)
+    if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
+        raise UseError(f"{name} must be a list of whole numbers")
+    return value
+
+
+def text(fields: Fields, name: str, longest: int = 1000) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str) or len(value) > longest:
+        raise UseError(f"{name} must be a text of at most {longest} characters")
+    return value
+
+
+def source(fields: Fields) -> str:
+    value = fields.get("source", "card")
+    if value not in SOURCES:
+        raise UseError(f"source must be one of {', '.join(SOURCES)}")
+    return value
+
+
+def precision(fields: Fields) -> float:
+    try:
+        return check_precision(fields.get("precision"))
+    except ValueError as error:
+        raise UseError(str(error)) from error
+
+
+def rows(session: Session, fields: Fields) -> list[int]:
+    """Rows by number, or all rows without a label of some points of the map."""
+    if "points" not in fields:
+        return wholes(fields, "rows")
+    labels = session.store.labels()
+    return [row for row in session.rows.rows_of_points(wholes(fields, "points")).tolist() if row not in labels]
+
+
+# Questions
+
+
+def listed(session: Session, fields: Fields) -> Any:
+    """A page of rows: named ones, those of points of the map, or those with some words."""
+    start = whole(fields, "start") if "start" in fields else 0
+    return session.rows.listed(found_rows(session, fields), max(start, 0))
+
+
+def found_rows(session: Session, fields: Fields) -> NDArray[np.intp]:
+    if "words" in fields:
+        return session.contents.search(text(fields, "words", LONGEST_SEARCH))
+    if "points" in fields:
+        return session.rows.rows_of_points(wholes(fields, "points"), around=fields.get("around") is True)
+    found = wholes(fields, "rows")
+    if any(not 0 <= row < session.store.n_rows for row in found):
+        raise UseError("there is no such row")
+    return np.array(found, dtype=np.intp)
+
+
+# Changes
+
+
+def label(session: Session, fields: Fields) -> Any:
+    """Give rows a class by its number or by its name, or take their labels away."""
+    if isinstance(fields.get("labels"), dict):
+        pairs = fields["labels"].items()
+        if not all(key.isdecimal() and len(key) < 16 and isinstance(value, int) for key, value in pairs):
+            raise UseError("labels must be numbers of classes by numbers of rows")
+        return session.label_each({int(key): value for key, value in pairs}, source(fields))
+    chosen = rows(session, fields)
+    if "name" in fields:
+        return session.label_named(chosen, text(fields, "name"), source(fields))
+    number = None if fields.get("class") is None else whole(fields, "class")
+    return session.label(chosen, number, source(fields))
+
+
+def skip(session: Session, fields: Fields) -> Any:
+    row = whole(fields, "row")
+    return session.change(lambda store: store.skip(row))
+
+
+def change_class(session: Session, fields: Fields) -> Any:
+    """Another name, colour or key; or a new class, if no number is given."""
+    changed: dict[str, str | None] = {}
+    if "name" in fields:
+        changed["name"] = text(fields, "name")
+    if "colour" in fields:
+        if not COLOUR.fullmatch(text(fields, "colour")):
+            raise UseError("colour must be like #3b7dd8")
+        changed["colour"] = fields["colour"]
+    if "key" in fields:
+        key = text(fields, "key", 1).lower()
+        if key and not re.fullmatch("[a-z0-9]", key):
+            raise UseError("a key is a letter or a digit")
+        if key in ("s", "u", "n"):
+            raise UseError(f"{key.upper()} has a meaning already: choose another key")
+        changed["key"] = key or None
+    if "number" not in fields:
+        return session.change(lambda store: store.new_class(changed.get("name") or ""))
+    number = whole(fields, "number")
+    return session.change(lambda store: store.change_class(number, **changed))
+
+
+def merge(session: Session, fields: Fields) -> Any:
+    number, into = whole(fields, "number"), whole(fields, "into")
+    return session.change(lambda store: store.merge(number, into))
+
+
+def delete(session: Session, fields: Fields) -> Any:
+    number = whole(fields, "number")
+    return session.change(lambda store: store.delete(number))
+
+
+def export(session: Session, fields: Fields) -> Any:
+    accept = precision(fields) if fields.get("precision") is not None else None
+    return session.export(text(fields, "kind", 20), accept, replace=fields.get("replace") is True)
+
+
+ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
+    "state": lambda session, _: session.state(),
+    "cards": lambda session, _: {"cards": session.rows.cards()},
+    "card": lambda session, fields: {"card": session.rows.card(whole(fields, "row"))},
+    "rows": listed,
+    "doubts": lambda session, _: {"doubts": session.rows.doubts()},
+    "unsure": lambda session, fields: session.rows.unsure(precision(fields)),
+    "groups": lambda session, _: {"groups": session.rows.groups()},
+    "label": label,
+    "skip": skip,
+    "undo": lambda session, _: session.change(lambda store: store.undo()),
+    "redo": lambda session, _: session.change(lambda store: store.redo()),
+    "class": change_class,
+    "merge": merge,
+    "delete": delete,
+    "export": export,
+}

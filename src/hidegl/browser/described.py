@@ -1,0 +1,111 @@
+"""What the page gets to know, as plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hidegl.browser.learning import Published
+from hidegl.browser.snapshots import Asked, Colours, Layout, Trust
+from hidegl.files.label_events import Given, LabelClass
+from hidegl.questions.suggestions import CLOSE
+from hidegl.showing.colours import PALETTE, oklch
+
+GOLDEN = math.pi * (3 - math.sqrt(5))
+
+TIP_TEXT = 90
+"""The maximum number of characters of a row's text on the map."""
+
+MOST_STARS = 1000
+"""The maximum number of given labels on the map, the newest first."""
+
+
+def colour_of(number: int) -> str:
+    """The colour of a class that nobody chose: it never changes, however many classes come."""
+    if number <= len(PALETTE):
+        return PALETTE[number - 1]
+    return oklch((0.64, 0.72, 0.56)[number % 3], (0.15, 0.12, 0.16)[number % 3], GOLDEN * number)
+
+
+def described_classes(
+    classes: Sequence[LabelClass], labels: Mapping[int, Given], trust: Trust | None
+) -> list[dict[str, Any]]:
+    counts: dict[int, int] = {}
+    for given in labels.values():
+        counts[given.label] = counts.get(given.label, 0) + 1
+    rows = {} if trust is None else trust.rows_per_class
+    return [
+        {
+            "number": one.number,
+            "name": one.name,
+            "colour": one.colour or colour_of(one.number),
+            "key": one.key,
+            "labels": counts.get(one.number, 0),
+            "rows": rows.get(one.number),
+        }
+        for one in classes
+    ]
+
+
+def described_trust(trust: Trust | None, kept: set[int]) -> dict[str, Any] | None:
+    """The numbers of the panel. Doubts about labels that were kept are not counted."""
+    if trust is None:
+        return None
+    return {
+        "version": trust.version,
+        "mean": trust.expected.mean,
+        "low": trust.expected.low,
+        "high": trust.expected.high,
+        "gain": trust.gain,
+        "accepted": [list(one) for one in trust.accepted],
+        "doubts": sum(doubt.row not in kept for doubt in trust.doubts),
+        "groups": len(trust.groups),
+    }
+
+
+def described_layout(layout: Layout, texts: Sequence[str]) -> dict[str, Any]:
+    x, y = layout.positions.T.round(4)
+    return {
+        "x": x.tolist(),
+        "y": y.tolist(),
+        "heads": layout.heads.tolist(),
+        "tails": layout.tails.tolist(),
+        "mass": layout.structure.mass.round(1).tolist(),
+        "typical": layout.typical.tolist(),
+        "texts": [text if len(text) <= TIP_TEXT else text[: TIP_TEXT - 1] + "…" for text in texts],
+    }
+
+
+def described_colours(colours: Colours | None) -> dict[str, Any] | None:
+    if colours is None:
+        return None
+    return {
+        "version": colours.version,
+        "classes": colours.classes.tolist(),
+        "confidence": np.round(100 * colours.confidence).astype(int).tolist(),
+        "preview": colours.is_preview,
+    }
+
+
+def described_stars(layout: Layout | None, labels: Mapping[int, Given]) -> list[list[int]]:
+    """Of the newest labels: the point, the class and the row."""
+    if layout is None:
+        return []
+    newest = list(labels.items())[-MOST_STARS:]
+    return [[int(layout.point_of[row]), given.label, row] for row, given in newest]
+
+
+def why_asked(asked: Asked, names: Mapping[int, str], published: Published) -> str:
+    """Why a row is asked for, in words."""
+    stands_for = f"stands for about {asked.stands_for:,} rows" if asked.stands_for > 1 else "stands for itself"
+    if not asked.likely or published.colours is None:
+        return f"unlike the rows that you have seen; {stands_for}"
+    if not asked.familiar:
+        return f"far from every label; {stands_for}"
+    (first, p), *others = asked.likely
+    if others and p <= CLOSE * others[0][1] and others[0][0] in names and first in names:
+        return f"between {names[first]} and {names[others[0][0]]}; {stands_for}"
+    return f"to be sure of rows like it; {stands_for}"

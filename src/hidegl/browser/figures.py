@@ -1,0 +1,60 @@
+"""The map as Bokeh draws it: an empty figure, which the page fills and colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bokeh.embed import json_item
+from bokeh.models import ColumnDataSource, LassoSelectTool, PanTool, Range1d, WheelZoomTool
+from bokeh.plotting import figure
+from bokeh.resources import Resources
+
+
+def bokeh_script() -> str:
+    """Bokeh's own script, from the installed package."""
+    return Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
+
+
+def map_figure() -> Any:
+    """The figure as JSON. Its sources are empty: `edges`, `points` and `stars`."""
+    plot = figure(
+        sizing_mode="stretch_both",
+        x_range=Range1d(-1, 1),
+        y_range=Range1d(-1, 1),
+        tools="",
+        toolbar_location=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        min_border=0,
+        lod_threshold=None,
+        name="map",
+    )
+    plot.axis.visible = False
+    plot.grid.visible = False
+    plot.toolbar.logo = None
+    lasso = LassoSelectTool(name="lasso", continuous=False)
+    plot.add_tools(PanTool(name="pan"), WheelZoomTool(name="wheel"), lasso)
+    plot.segment("x0", "y0", "x1", "y1", source=source("edges", "x0", "y0", "x1", "y1"), line_width=1, name="edges")
+    points = source("points", "x", "y", "size", "colour", "shown")
+    dots = plot.scatter(
+        "x", "y", size="size", fill_color="colour", fill_alpha="shown", line_color=None, source=points, name="points"
+    )
+    lasso.renderers = [dots]
+    plot.scatter(
+        "x",
+        "y",
+        marker="star",
+        size="size",
+        fill_color="colour",
+        line_width=1,
+        fill_alpha="shown",
+        line_alpha="shown",
+        source=source("stars", "x", "y", "size", "colour", "shown"),
+        name="stars",
+    )
+    return json_item(plot)
+
+
+def source(name: str, *columns: str) -> ColumnDataSource:
+    return ColumnDataSource({column: [] for column in columns}, name=f"{name} source")

@@ -1,0 +1,338 @@
+"""Learning beside the server, in threads of its own: the newest labels win, and nothing that is asked waits for it.
+
+One thread owns the model: a quick one first, and a better one when another thread has learned it. A third thread says
+at once what new labels change on the map. All they publish is frozen, and is read from any thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.auto import AutoHiDeGL
+from hidegl.basics.progress import Iteration
+from hidegl.basics.threads import BLAS_THREADS
+from hidegl.basics.warnings import QUIET
+from hidegl.browser.preview import Preview, Thought
+from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
+from hidegl.files.mistakes import WorkError
+from hidegl.spreading.labels import UNLABELLED, Labels
+from hidegl.structure.structure import Structure
+
+QUEUE = 40
+"""The number of rows that are ready to be asked for."""
+
+NICE = 5
+"""How far learning a better model stands back behind all else: 0 not at all, 19 most."""
+
+LAST_STEP = 5.0
+"""The maximum number of seconds to wait for a thread to finish its step at the end of the program."""
+
+PATIENCE = 4.0
+"""The maximum number of seconds for which new labels delay the numbers in the panel."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The labels to learn from, classes by number, and the rows that are not to be asked for."""
+
+    version: int = -1
+    labels: Labels = field(default_factory=lambda: Labels.of(np.empty(0, np.intp), np.empty(0, np.intp)))
+    skipped: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+
+    @property
+    def can_spread(self) -> bool:
+        return len(self.labels.classes) > 1
+
+
+@dataclass(frozen=True)
+class Published:
+    """All that is known now."""
+
+    phase: str = "starting"
+    """What is going on, in words; empty when nothing is."""
+
+    problem: str = ""
+    """Why the last labels could not be learned."""
+
+    is_best: bool = False
+    layout: Layout | None = None
+    colours: Colours | None = None
+    queue: tuple[Asked, ...] = ()
+    trust: Trust | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long steps took last."""
+
+
+class StoppedError(Exception):
+    """The program ends."""
+
+
+class Learner:
+    """Learns from X, and from the labels that `learn_from` names, with the parameters `how` of `AutoHiDeGL`.
+
+    `changed` is called with a word for what is new.
+    """
+
+    def __init__(self, X: Any, n_rows: int, how: dict[str, Any], *, changed: Callable[[str], None]) -> None:
+        self._X, self._n_rows, self._how, self._effort, self._changed = X, n_rows, how, how["effort"], changed
+        self._condition = threading.Condition()
+        self._task, self._previewed, self._stopping = Task(), Task(), False
+        self._better: AutoHiDeGL | None = None
+        self._failure: Exception | None = None
+        self._thought: Thought | None = None
+        self._jobs: list[tuple[Callable[[AutoHiDeGL], Any], Future[Any]]] = []
+        self._published = Published()
+        self._threads: list[threading.Thread] = []
+
+    # What others call
+
+    def start(self) -> None:
+        self._run(self._preview, "preview")
+        self._run(self._learn, "learning")
+
+    def stop(self) -> None:
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
+        for thread in list(self._threads):
+            thread.join(LAST_STEP)
+        for _, future in self._jobs:
+            future.cancel()
+
+    def learn_from(self, task: Task) -> None:
+        """These labels replace all earlier ones, also those that wait."""
+        with self._condition:
+            self._task = task
+            self._condition.notify_all()
+
+    def with_best_model(self, job: Callable[[AutoHiDeGL], Any]) -> Future[Any]:
+        """What a function makes of the final model. It may relabel it, and runs when that model has been learned."""
+        future: Future[Any] = Future()
+        with self._condition:
+            if self._failure is not None:
+                raise WorkError(f"learning stopped: {self._failure}")
+            self._jobs.append((job, future))
+            self._condition.notify_all()
+        return future
+
+    @property
+    def now(self) -> Published:
+        return self._published
+
+    # Threads
+
+    def _run(self, function: Callable[[], None], name: str) -> None:
+        def guarded() -> None:
+            QUIET.set(True)  # the page says what there is to say
+            try:
+                function()
+            except StoppedError:
+                pass
+            except Exception as error:
+                self._fail(error)
+
+        thread = threading.Thread(target=guarded, name=f"hidegl-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _fail(self, error: Exception) -> None:
+        """Say that there will be no model, also to those that wait for one. Labels can still be given."""
+        with self._condition:
+            self._failure = error
+            jobs, self._jobs = self._jobs, []
+        for _, future in jobs:
+            future.set_exception(error)
+        self._publish("phase", phase=f"learning stopped: {error}")
+
+    def _publish(self, what: str, **values: Any) -> None:
+        with self._condition:
+            self._published = replace(self._published, **values)
+            self._condition.notify_all()
+        self._changed(what)
+
+    def _learn(self) -> None:
+        """The course of the thread that owns the model."""
+        model = self._fitted("quick", "first model")
+        self._publish("queue", queue=self._suggested(model, self._task))
+        self._publish("phase", is_best=self._effort == "quick", phase="drawing the map")
+        structure = min(model.structures_, key=lambda structure: structure.n_points)
+        self._run(lambda: self._learn_more(structure), "better")
+        learned, told = -1, time.monotonic()
+        while True:
+            task, better, jobs = self._next(learned)
+            if better is not None:
+                model, learned = better, -1
+                self._publish("phase", is_best=True, phase="")
+            for job, future in jobs:
+                answer(job, future, model)
+                learned = -1
+            try:
+                if task.version != learned:
+                    self._think(model, task)
+                    self._solved()
+                if self._task.version == task.version or time.monotonic() - told > PATIENCE:
+                    self._tell(model, task)
+                    told = time.monotonic()
+            except Exception as error:  # other labels may do better, so that learning goes on
+                self._publish("phase", problem=f"these labels could not be learned: {error}")
+            learned = task.version
+
+    def _solved(self) -> None:
+        if self._published.problem:
+            self._publish("phase", problem="")
+
+    def _next(self, learned: int) -> tuple[Task, AutoHiDeGL | None, list[Any]]:
+        """Wait for labels, a better model, jobs that it can do, or the end."""
+        with self._condition:
+            while not self._stopping and self._better is None and self._task.version == learned:
+                if self._published.is_best and self._jobs:
+                    break
+                self._condition.wait()
+            self._check()
+            better, self._better = self._better, None
+            jobs: list[Any] = []
+            if self._published.is_best or better is not None:
+                jobs, self._jobs = self._jobs, []
+            return self._task, better, jobs
+
+    def _learn_more(self, structure: Structure) -> None:
+        """Lay out the map; then learn the better model, which has the same points, so that the map stays as it is."""
+        self._publish("map", layout=Layout.of(structure), phase="")
+        if self._effort == "quick":
+            return
+        stand_back()
+        model = self._fitted(self._effort, "better model")
+        with self._condition:
+            self._better = model
+            self._condition.notify_all()
+
+    def _fitted(self, effort: str, what: str) -> AutoHiDeGL:
+        begun, drawn = time.monotonic(), 0.0
+
+        def progress(iteration: Iteration) -> None:
+            nonlocal drawn
+            self._check()
+            if time.monotonic() - drawn > 0.25:
+                drawn = time.monotonic()
+                part = f", part {iteration.model} of {iteration.n_models}" if iteration.n_models > 1 else ""
+                stage = f"stage {iteration.stage} of {iteration.n_stages}, pass {iteration.n_iter}"
+                self._publish("phase", phase=f"{what}{part}: {stage}")
+
+        self._publish("phase", phase=f"{what}: preparing rows")
+        model = AutoHiDeGL(**{**self._how, "effort": effort}, callback=progress).fit(self._X)
+        self._note(f"fit {effort}", begun)
+        self._check()
+        return model
+
+    def _check(self) -> None:
+        if self._stopping:
+            raise StoppedError
+
+    def _note(self, step: str, begun: float) -> None:
+        with self._condition:
+            seconds = {**self._published.seconds, step: round(time.monotonic() - begun, 3)}
+            self._published = replace(self._published, seconds=seconds)
+
+    # Steps
+
+    def _think(self, model: AutoHiDeGL, task: Task) -> None:
+        """Label all rows from the labels: colours for the map, and rows to ask for."""
+        if not task.can_spread:
+            self._thought = None
+            if model.given_labels_.any:
+                model.relabel(None)
+            self._publish("queue", queue=self._suggested(model, task), colours=None, trust=None)
+            self._changed("colours")
+            return
+        begun = time.monotonic()
+        y = np.full(self._n_rows, UNLABELLED)
+        y[task.labels.rows] = task.labels.classes[task.labels.given]
+        model.relabel(y)
+        points = model.labelled_points()
+        assert points.P is not None
+        self._note("relabel", begun)
+        numbers = model.classes_
+        if self._task.version == task.version:
+            self._publish("colours", colours=Colours.of(task.version, points.P, numbers, is_preview=False))
+        queue = self._suggested(model, task)
+        rows = np.array([asked.row for asked in queue], dtype=np.intp)
+        P_rows = model.distributions_of(rows) if len(rows) else np.empty((0, len(numbers)))
+        self._thought = Thought(task.labels, points.P, rows, P_rows)
+        self._publish("queue", queue=queue)
+
+    def _tell(self, model: AutoHiDeGL, task: Task) -> None:
+        if task.can_spread:
+            begun = time.monotonic()
+            with BLAS_THREADS.one_each():
+                trust = Trust.of(task.version, model)
+            self._note("tell", begun)
+            self._publish("trust", trust=trust)
+
+    def _suggested(self, model: AutoHiDeGL, task: Task) -> tuple[Asked, ...]:
+        """The rows to ask for, with their three most probable classes."""
+        answered = np.union1d(task.skipped, task.labels.rows).astype(np.intp)
+        free = self._n_rows - len(np.union1d(answered, model.given_labels_.rows))
+        if free == 0:
+            return ()
+        with BLAS_THREADS.one_each():
+            found = model.suggestions(min(QUEUE, free), answered=answered)
+            known = model.given_labels_.any and task.can_spread
+            rows = [one.row for one in found]
+            likely = likely_classes(model.distributions_of(rows), model.classes_) if known else [()] * len(found)
+        return tuple(
+            Asked(one.row, one.stands_for, one.familiar, best) for one, best in zip(found, likely, strict=True)
+        )
+
+    def _preview(self) -> None:
+        """The course of the thread that shows at once what labels change."""
+        preview, shown = None, -1
+        while True:
+            with self._condition:
+                while not self._stopping and (self._task.version == shown or self._published.layout is None):
+                    self._condition.wait()
+                self._check()
+                task, thought, now = self._task, self._thought, self._published
+            assert now.layout is not None
+            preview, queue, shown = preview or Preview(now.layout.structure), now.queue, task.version
+            colours = self._published.colours
+            if not task.can_spread or (colours is not None and colours.version >= task.version):
+                continue
+            begun = time.monotonic()
+            rows = np.array([asked.row for asked in queue], dtype=np.intp)
+            P_points, P_rows = preview.update(thought, task.labels, rows)
+            self._note("preview", begun)
+            numbers = task.labels.classes
+            likely = dict(zip(rows.tolist(), likely_classes(P_rows, numbers), strict=True))
+            with self._condition:
+                colours, waiting = self._published.colours, self._published.queue
+                if colours is not None and colours.version >= task.version:
+                    continue
+                self._published = replace(
+                    self._published,
+                    colours=Colours.of(task.version, P_points, numbers, is_preview=True),
+                    queue=tuple(one._replace(likely=likely.get(one.row, one.likely)) for one in waiting),
+                )
+            self._changed("colours")
+
+
+def stand_back() -> None:
+    """Let other threads go before this one, and those that it starts, where threads have a rank."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+def answer(job: Callable[[AutoHiDeGL], Any], future: Future[Any], model: AutoHiDeGL) -> None:
+    try:
+        future.set_result(job(model))
+    except Exception as error:
+        future.set_exception(error)

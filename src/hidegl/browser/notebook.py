@@ -1,0 +1,88 @@
+"""Studio from Python: `hidegl.studio(X, texts=…)` opens the page, and returns the labels when it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidegl.spreading.labels import Labels
+
+
+def studio(
+    X: Any,
+    *,
+    texts: Sequence[str] | None = None,
+    labels: ArrayLike | None = None,
+    path: str | os.PathLike[str] | None = None,
+    effort: str = "default",
+    random_state: int = 0,
+    port: int = 0,
+    open_browser: bool = True,
+) -> NDArray[Any]:
+    """Label rows in the browser, and return the labels: names, and None where there is none.
+
+    It blocks until the page is told that it is done, or until it is interrupted; labels are not lost by that.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        What is learned from, such as embeddings.
+    texts : list of str, default=None
+        What is shown of the rows. None: images, if rows look like pixels, or else the nearest labelled rows.
+    labels : array of shape (n_rows,), default=None
+        Labels to start with, as in `AutoHiDeGL.fit`.
+    path : str or path, default=None
+        The file for the labels, to go on with later. None: a temporary file.
+    effort : {"quick", "default", "best"}, default="default"
+        Of the model, as in `AutoHiDeGL`.
+    random_state : int, default=0
+        The seed.
+    port : int, default=0
+        The port of the page on this machine; 0 is any that is free.
+    open_browser : bool, default=True
+        Open the page. Its address is printed in any case.
+    """
+    try:
+        from hidegl.browser.rows import RowContents, table_of_texts
+        from hidegl.browser.serving import serve
+        from hidegl.browser.session import Session
+        from hidegl.files.label_store import LabelStore
+    except ImportError as error:
+        raise ImportError("Studio needs more packages: pip install 'hidegl[studio]'") from error
+    X = X if hasattr(X, "tocsr") else np.asarray(X)
+    if texts is not None and len(texts) != X.shape[0]:
+        raise ValueError(f"texts must have one text for each of the {X.shape[0]} rows of X, got {len(texts)}")
+    given = Labels.read(labels, X.shape[0])
+    table = None if texts is None else table_of_texts(texts)
+    contents = RowContents(table, X, texts=() if table is None else ("text",))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.labels.db" if path is None else Path(path)
+        store = LabelStore(file, X.shape[0], fingerprint(X))
+        names = given.classes[given.given].tolist()
+        store.import_labels(dict(zip(given.rows.tolist(), map(str, names), strict=True)), "file")
+        session = Session("rows", store, contents, X, effort=effort, seed=random_state)
+        serve(session, port=port, open_browser=open_browser, tell=lambda address: print_address(address))
+        found = session.names()
+    y = np.full(X.shape[0], None, dtype=object)
+    y[list(found)] = list(found.values())
+    return y
+
+
+def fingerprint(X: Any) -> str:
+    """Of the shape, and of some rows at equal distances."""
+    rows = np.unique(np.linspace(0, X.shape[0] - 1, min(200, X.shape[0])).astype(np.intp))
+    some = X.tocsr()[rows].toarray() if hasattr(X, "tocsr") else X[rows]
+    return hashlib.sha256(repr(X.shape).encode() + np.ascontiguousarray(some).tobytes()).hexdigest()
+
+
+def print_address(address: str) -> None:
+    sys.stderr.write(f"Studio: {address}\n")
+    sys.stderr.flush()

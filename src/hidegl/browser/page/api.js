@@ -1,0 +1,28 @@
+// Requests to the server, one after the other, so that what was done first is saved first.
+
+let last = Promise.resolve();
+
+/** Ask for something. An error of the server is thrown with its words. */
+export async function ask(what, fields = {}) {
+  let response;
+  try {
+    response = await fetch(`/api/${what}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(fields),
+    });
+  } catch {
+    throw new Error("Studio does not answer: is it still running?");
+  }
+  const type = response.headers.get("Content-Type") ?? "";
+  const content = type.includes("json") ? await response.json() : { error: await response.text() };
+  if (!response.ok) throw new Error(content.error ?? `error ${response.status}`);
+  return content;
+}
+
+/** Change something, after all earlier changes. */
+export function change(what, fields = {}) {
+  const next = last.catch(() => {}).then(() => ask(what, fields));
+  last = next;
+  return next;
+}

@@ -1,0 +1,225 @@
+// Puts the page together: tabs, keys, undo, help and export.
+
+import { ask, change } from "./api.js";
+import { acceptCard, currentCard, hint, labelCard, leave, nameCard, nextPanel, reopen, skipCard } from "./card.js";
+import { choices, choose, drawChoices, setUpChoices } from "./choices.js";
+import { byId, count, dialog, dialogIsOpen, h, percent, say } from "./dom.js";
+import { RowList } from "./list.js";
+import { forget, onPicked, setUpMap, showHere } from "./map.js";
+import { listenToServer, model, on, take, tell } from "./model.js";
+import { failed } from "./parts.js";
+import { setUpProgress } from "./progress.js";
+import { Classes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
+
+const next = {
+  open() { tell("card"); }, close() {}, panel: nextPanel, choose: labelCard, name_: nameCard, accept: acceptCard, skip: skipCard, escape() {},
+};
+const TABS = { next, doubts: new Doubts(), review: new Review(), unfamiliar: new Unfamiliar(), classes: new Classes(), search: new Search() };
+
+let open = "next";
+let picked = null; // the list of rows that the map shows, above every tab
+
+const active = () => picked ?? TABS[open];
+
+class Picked {
+  constructor(list) { this.list = list; }
+  panel() { return this.list.panel(() => this.escape()); }
+  choose(number) { return this.list.label({ class: number }, this.list.everything).then(() => this.escape()); }
+  name_(name) { return this.list.label({ name }, this.list.everything).then(() => this.escape()); }
+  accept() { return this.list.accept(); }
+  skip() {}
+  escape() { picked = null; forget(); drawPanel(); }
+}
+
+// Tabs
+
+function show(name, { focus = false } = {}) {
+  if (picked !== null) { picked = null; forget(); }
+  TABS[open].close();
+  open = name;
+  for (const other of Object.keys(TABS)) {
+    const tab = byId(`tab-${other}`);
+    tab.setAttribute("aria-selected", String(other === name));
+    tab.tabIndex = other === name ? 0 : -1;
+    if (focus && other === name) tab.focus();
+  }
+  byId("panel").setAttribute("aria-labelledby", `tab-${name}`);
+  TABS[name].open();
+  drawPanel();
+}
+
+function drawPanel() {
+  if (model.state === null) return;
+  const panel = byId("panel");
+  const editing = panel.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), select");
+  if (editing && open === "classes") return; // not while a name is being typed
+  const focused = panel.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+  const ofSearch = document.activeElement?.id === "search-words";
+  panel.replaceChildren(active().panel());
+  if (ofSearch) byId("search-words")?.focus();
+  else if (focused) [...panel.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
+  panel.classList.toggle("is-card", open === "next" && picked === null);
+}
+
+function step(by) {
+  const names = Object.keys(TABS);
+  show(names[(names.indexOf(open) + by + names.length) % names.length], { focus: byId("tabs").contains(document.activeElement) });
+}
+
+// Keys
+
+function pressed(event) {
+  if (dialogIsOpen() || event.target.matches?.("input:not([type=checkbox]):not([type=range]), select, textarea")) return;
+  const letter = event.key.toLowerCase();
+  if ((event.ctrlKey || event.metaKey) && !event.altKey) {
+    const does = { z: event.shiftKey ? redo : undo, y: redo, s: openExport }[letter];
+    if (does) { event.preventDefault(); does(); }
+    return;
+  }
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  const onControl = event.target.matches?.("button, a, input, summary");
+  if ((event.key === "Enter" || event.key === " ") && onControl) return; // it presses what has the focus
+  const does = {
+    Enter: () => active().accept(), " ": () => active().accept(), s: () => active().skip(), u: undo, n: () => byId("new-class").focus(),
+    "?": openHelp, "/": () => byId("find-class").hidden || byId("find-class").focus(), "[": () => step(-1), "]": () => step(1), Escape: () => active().escape(),
+  }[event.key.length === 1 ? letter : event.key];
+  const one = model.state?.classes.find((other) => other.key === letter);
+  if (!does && !one) return;
+  event.preventDefault();
+  if (does) does();
+  else choose(one.number);
+}
+
+async function undo() {
+  try {
+    const state = await change("undo");
+    take(state);
+    if (!state.did) say("There is nothing to undo.");
+    else {
+      say(`Undone: ${state.did}`);
+      if (open === "next" && state.row !== null && picked === null) await reopen(state.row);
+      else TABS[open].load?.();
+    }
+  } catch (error) {
+    failed(error);
+  }
+}
+
+async function redo() {
+  try {
+    const state = await change("redo");
+    take(state);
+    say(state.did ? `Done again: ${state.did}` : "There is nothing to redo.");
+    if (state.row !== null) leave(state.row);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+// Dialogs
+
+const KEYS = [
+  ["1–9, letters", "give the class with this key"], ["Enter, Space", "accept the proposal"], ["S", "skip; in Doubts, keep the label"],
+  ["N", "name a new class"], ["/", "find a class by its name"], ["U, Ctrl-Z", "undo, any number of steps"], ["Ctrl-Shift-Z", "redo"],
+  ["[ and ]", "the tab before and after"], ["Esc", "close a list"], ["Ctrl-S", "export"], ["?", "these keys"],
+];
+
+function openHelp() {
+  const box = dialog("Keys", h("h2", {}, "Keys"), h("dl", { class: "keys" }, KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
+    h("button", { type: "button", class: "strong", onclick: () => box.close() }, "Close"));
+}
+
+const KINDS = { csv: "CSV file", parquet: "Parquet file", model: "Model file", report: "Report" };
+
+function openExport() {
+  const { exports, trust } = model.state;
+  const told = h("p", { class: "told", role: "status" });
+  const only = h("input", { type: "checkbox", id: "only-sure" });
+  const buttons = exports.map((kind, i) => h("button", { type: "button", class: "strong", autofocus: i === 0, disabled: trust === null, "data-kind": kind, onclick: () => write(kind, only.checked, told, buttons) }, KINDS[kind]));
+  const box = dialog("Export", h("h2", {}, "Export"),
+    h("p", {}, exports.length ? "Written beside the data, the same as `hidegl label` writes. Labels stay here in any case." : "Press Finish to return the labels to Python."),
+    trust === null && exports.length > 0 && h("p", { class: "note" }, "Label rows of two classes first."),
+    exports.length > 0 && h("label", { class: "only" }, only, ` only labels of which ${percent(model.precision)} are expected to be right; the others stay blank, and go to a file for review`),
+    h("div", { class: "kinds" }, buttons), told,
+    h("div", { class: "foot" }, h("button", { type: "button", onclick: () => finish(box) }, "Finish and stop Studio"), h("button", { type: "button", onclick: () => box.close() }, "Close")));
+}
+
+async function write(kind, onlySure, told, buttons, replace = false) {
+  for (const button of buttons) button.disabled = true;
+  told.className = "told";
+  told.textContent = model.state.is_best ? "Writing …" : "Waiting for the better model, then writing …";
+  try {
+    const { wrote, exists } = await ask("export", { kind, replace, precision: onlySure ? model.precision : null });
+    if (exists) {
+      const again = h("button", { type: "button", onclick: () => write(kind, onlySure, told, buttons, true) }, "Replace it");
+      told.replaceChildren(`${exists} exists already. `, again);
+      again.focus();
+    } else {
+      told.textContent = `Wrote ${wrote}`;
+      told.dataset.wrote = wrote;
+    }
+  } catch (error) {
+    told.textContent = error.message;
+    told.className = "told error";
+  }
+  for (const button of buttons) button.disabled = false;
+}
+
+async function finish(box) {
+  await ask("end").catch(failed);
+  box.close();
+  document.body.replaceChildren(h("main", { class: "ended" }, h("h1", {}, "Studio has ended"), h("p", {}, `${count(model.state.n_labels)} labels are saved. You can close this page.`)));
+}
+
+// Start
+
+function drawState() {
+  const { state } = model;
+  document.title = `${state.title} · Studio`;
+  byId("title").textContent = state.title;
+  byId("phase").textContent = state.phase;
+  byId("phase").classList.toggle("busy", state.phase !== "");
+  for (const [id, what] of [["undo", state.undo], ["redo", state.redo]]) {
+    byId(id).disabled = what === null;
+    byId(id).title = what === null ? "" : `${id === "undo" ? "Undo" : "Redo"} the ${what}`;
+  }
+  const badge = (name, n) => { byId(`tab-${name}`).querySelector(".count").textContent = n || ""; };
+  badge("doubts", state.trust?.doubts);
+  badge("unfamiliar", state.trust?.groups);
+  badge("classes", state.classes.length);
+  drawChoices(picked === null && open === "next" ? hint() : "");
+  document.documentElement.dataset.labels = String(state.n_labels);
+  document.documentElement.dataset.version = String(state.version);
+}
+
+function start() {
+  history.replaceState(null, "", "/"); // the token is a cookie now
+  setUpProgress();
+  setUpChoices();
+  choices((number) => active().choose(number), (name) => active().name_(name));
+  for (const name of Object.keys(TABS)) byId(`tab-${name}`).addEventListener("click", () => show(name));
+  byId("tabs").addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by) { event.preventDefault(); step(by); }
+  });
+  byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
+  byId("help").addEventListener("click", openHelp);
+  byId("export").addEventListener("click", openExport);
+  addEventListener("keydown", pressed);
+  on("state", () => { drawState(); if (open !== "next" || picked !== null || currentCard() === null) drawPanel(); });
+  on("card", () => { if (open === "next" && picked === null) drawPanel(); if (model.state !== null) { drawChoices(hint()); showHere(currentCard()); } });
+  on("map", () => showHere(currentCard()));
+  for (const what of ["tab", "list"]) on(what, drawPanel);
+  on("lost", () => say("Studio does not answer. Nothing is lost; the page goes on when it is back.", "error"));
+  onPicked((points, around) => {
+    const list = new RowList(around ? "Rows of this region" : "Rows in the lasso", { points, around }, "map", { all: !around });
+    picked = new Picked(list);
+    drawPanel();
+    list.load();
+  });
+  listenToServer();
+  setUpMap().then(() => { document.documentElement.dataset.ready = "yes"; }, failed);
+}
+
+start();

@@ -1,0 +1,137 @@
+// The tab Next: one row at a time. A key labels it, and the next card is there at once.
+
+import { ask, change } from "./api.js";
+import { h, say, some } from "./dom.js";
+import { model, nameOf, on, refill, take, tell } from "./model.js";
+import { bar, content, empty, failed, key, letGo, sure, tag } from "./parts.js";
+
+const FEW = 5; // so many cards are kept ready
+
+const answered = new Set(); // rows that were answered here, of which the server may not know yet
+let current = null;
+let waiting = [];
+
+/** Cards of which none was answered here. The one in view stays, and so does what it proposes. */
+export function gather() {
+  const fresh = model.cards.filter((card) => !answered.has(card.row));
+  if (current !== null) {
+    const same = fresh.find((card) => card.row === current.row);
+    if (same && (!current.likely.length || same.likely[0]?.[0] === current.likely[0][0])) current = { ...same, reopened: current.reopened };
+    else if (!same && !current.likely.length && model.colours !== null) complete(current.row);
+    waiting = fresh.filter((card) => card.row !== current.row);
+  } else {
+    [current = null, ...waiting] = fresh;
+  }
+  for (const card of waiting.slice(0, 3)) if (model.state?.kind === "image") new Image().src = `/image/${card.row}`;
+}
+
+/** Tell more of the row in view, which came before there was a map or a proposal. */
+async function complete(row) {
+  const { card } = await ask("card", { row });
+  if (current?.row !== row) return;
+  current = current.likely.length ? { ...current, point: card.point } : { ...card, reopened: current.reopened };
+  tell("card");
+}
+
+export function currentCard() {
+  return current;
+}
+
+/** Go to the next card, and ask for more if few are left. */
+function next() {
+  if (current !== null) answered.add(current.row);
+  [current = null, ...waiting] = waiting;
+  tell("card");
+  if (waiting.length < FEW) refill().catch(failed);
+}
+
+/** Show a row again. */
+export async function reopen(row) {
+  answered.delete(row);
+  try {
+    const { card } = await ask("card", { row });
+    if (current !== null && current.row !== row) waiting = [current, ...waiting.filter((one) => one.row !== row)];
+    current = { ...card, reopened: true };
+    tell("card");
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** Go on, if this row is in view. */
+export function leave(row) {
+  if (current?.row === row) next();
+}
+
+function act(what, fields) {
+  const card = current;
+  if (card === null) return;
+  const begun = performance.now();
+  next();
+  document.documentElement.dataset.cardMs = String(performance.now() - begun);
+  change(what, fields(card)).then(
+    (state) => { take(state); document.documentElement.dataset.saved = String(state.n_labels); },
+    (error) => {
+      say(`Not saved: ${error.message}`, "error");
+      answered.delete(card.row);
+      if (current !== null) waiting = [current, ...waiting];
+      current = card;
+      tell("card");
+    },
+  );
+}
+
+export const labelCard = (number) => act("label", (card) => ({ rows: [card.row], class: number }));
+export const nameCard = (name) => act("label", (card) => ({ rows: [card.row], name }));
+export const skipCard = () => act("skip", (card) => ({ row: card.row }));
+
+export function acceptCard() {
+  if (current?.likely.length) labelCard(current.likely[0][0]);
+  else if (current !== null) say("There is no proposal yet: press the key of a class, or N for a new one.");
+}
+
+on("queue", () => { gather(); tell("card"); });
+on("map", () => { if (current !== null && current.point === null) complete(current.row).catch(failed); });
+on("state", () => {
+  const elsewhere = current !== null && !current.reopened && model.state.stars.some(([, , row]) => row === current.row);
+  if (elsewhere) next(); // another page labelled it
+});
+
+/** The panel of the tab. */
+export function nextPanel() {
+  if (current === null) return nothingToAsk();
+  const [best, ...others] = current.likely;
+  return h("article", { class: "card", "data-row": current.row },
+    h("p", { class: "why" }, h("b", {}, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "opened again" : current.why,
+      current.label !== null && h("span", {}, " · now ", tag(current.label))),
+    content(current),
+    best && h("div", { class: "proposal" },
+      h("button", { type: "button", class: "accept", onclick: (event) => { letGo(event); acceptCard(); } },
+        tag(best[0]), bar(best[1]), h("span", { class: "sure" }, sure(best[1])), key("Enter")),
+      others.map(([number, p]) => h("button", { type: "button", class: "other", onclick: (event) => { letGo(event); labelCard(number); } },
+        tag(number), h("span", { class: "sure" }, sure(p)), model.classes.get(number)?.key && key(model.classes.get(number).key.toUpperCase())))),
+    h("div", { class: "actions" },
+      h("button", { type: "button", onclick: (event) => { letGo(event); skipCard(); } }, "Skip this row ", key("S"))));
+}
+
+function nothingToAsk() {
+  const { state } = model;
+  if (state === null || state.phase.startsWith("first model") || state.phase === "starting") {
+    return h("div", { class: "empty" }, h("div", { class: "spinner", "aria-hidden": "true" }),
+      h("h2", {}, "Learning your rows"), h("p", {}, "The first row to label appears in a few seconds."), h("p", { class: "dim" }, state?.phase ?? ""));
+  }
+  if (state.n_labels + state.n_skipped >= state.n_rows) {
+    return empty("Every row has an answer", `${some(state.n_labels, "labels")} are given. Export them, or look at the doubts.`);
+  }
+  return h("div", { class: "empty" }, h("div", { class: "spinner", "aria-hidden": "true" }), h("h2", {}, "Choosing the next rows"), h("p", {}, "One moment."));
+}
+
+/** What is still needed before labels spread. */
+export function hint() {
+  const { state } = model;
+  if (state === null || state.trust !== null || state.n_labels === 0) {
+    return state !== null && state.classes.length === 0 ? "Press N and name the class of this row." : "";
+  }
+  const used = state.classes.filter((one) => one.labels > 0);
+  return used.length < 2 ? `All labels are ${used.length ? nameOf(used[0].number) : "gone"}: labels spread as soon as there is a second class.` : "";
+}

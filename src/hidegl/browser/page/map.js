@@ -1,0 +1,257 @@
+// The map: high-dense points by their tree, drawn by Bokeh, coloured as labels spread. Names of classes stand on it.
+
+import { byId, count, h, percent } from "./dom.js";
+import { colourOf, model, nameOf, on } from "./model.js";
+import { sure, tag } from "./parts.js";
+
+const FAINT = 0.22;
+const NEAR = 14; // pixels
+const MANY = 20; // names of more classes are written smaller
+
+let view = null;
+let sources = {};
+let only = null;
+let here = null;
+let planned = false;
+let picked = () => {};
+
+/** What a click on a point and a lasso around points do. */
+export function onPicked(handler) {
+  picked = handler;
+}
+
+export async function setUpMap() {
+  const response = await fetch("/api/figure");
+  const views = await window.Bokeh.embed.embed_item(await response.json(), "map");
+  view = [...(views.roots ?? Object.values(views))][0] ?? views;
+  const plot = view.model;
+  const named = (name) => plot.renderers.find((renderer) => renderer.name === name);
+  sources = Object.fromEntries(["edges", "points", "stars"].map((name) => [name, named(name).data_source]));
+  plot.on_event("mousemove", (event) => hover(event));
+  plot.on_event("mouseleave", () => { byId("tip").hidden = true; });
+  plot.on_event("tap", (event) => { const point = nearest(event.sx, event.sy); if (point !== null) picked([point], true); });
+  plot.on_event("rangesupdate", placeNames);
+  sources.points.selected.properties.indices.change.connect(() => {
+    const chosen = [...sources.points.selected.indices];
+    if (chosen.length) picked(chosen, false);
+  });
+  new ResizeObserver(() => requestAnimationFrame(placeNames)).observe(byId("map"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  byId("map").append(h("div", { id: "map-names", "aria-hidden": "true" }), h("div", { id: "map-here", "aria-hidden": "true", hidden: true }));
+  setUpTools(plot);
+  paint();
+  draw();
+}
+
+function setUpTools(plot) {
+  const tool = (name) => plot.toolbar.tools.find((one) => one.name === name);
+  const use = (lasso) => {
+    tool("lasso").active = lasso;
+    tool("pan").active = !lasso && !matchMedia("(pointer: coarse)").matches; // a finger scrolls the page
+    byId("map-lasso").setAttribute("aria-pressed", String(lasso));
+    byId("map-pan").setAttribute("aria-pressed", String(!lasso));
+  };
+  byId("map-pan").addEventListener("click", () => { use(false); forget(); });
+  byId("map-lasso").addEventListener("click", () => use(true));
+  byId("map-fit").addEventListener("click", () => { showOnly(null); fit(); });
+  byId("map-find").addEventListener("input", (event) => {
+    const wanted = event.target.value.trim().toLowerCase();
+    const found = model.state.classes.find((one) => one.name.toLowerCase() === wanted);
+    showOnly(wanted && found ? found.number : null);
+  });
+  byId("map-find").addEventListener("keydown", (event) => event.stopPropagation());
+  tool("wheel").active = true;
+  use(false);
+}
+
+/** Forget what a lasso chose. */
+export function forget() {
+  if (sources.points?.selected.indices.length) sources.points.selected.indices = [];
+}
+
+export function showOnly(number) {
+  only = number;
+  byId("map-find").value = number === null ? "" : nameOf(number);
+  colour();
+}
+
+function paint() {
+  const root = getComputedStyle(document.documentElement);
+  const shade = (name) => root.getPropertyValue(name).trim();
+  const glyph = (name, values) => view.model.renderers.find((renderer) => renderer.name === name).glyph.setv(values);
+  glyph("edges", { line_color: { value: shade("--line-strong") }, line_alpha: { value: 0.55 } });
+  glyph("stars", { line_color: { value: shade("--ink") } });
+}
+
+function draw() {
+  const { map } = model;
+  if (view === null || map === null) return;
+  const { x, y, heads, tails, mass } = map;
+  sources.edges.data = { x0: heads.map((i) => x[i]), y0: heads.map((i) => y[i]), x1: tails.map((i) => x[i]), y1: tails.map((i) => y[i]) };
+  fit();
+  colour();
+}
+
+function fit() {
+  if (view === null || model.map === null) return;
+  const [width, height] = [byId("map").clientWidth, byId("map").clientHeight];
+  const reach = (values) => Math.max(...values.map(Math.abs)) * 1.06;
+  const [right, top] = [reach(model.map.x), reach(model.map.y)];
+  const scale = Math.max(right / width, top / height);
+  view.model.x_range.setv({ start: -scale * width, end: scale * width });
+  view.model.y_range.setv({ start: -scale * height, end: scale * height });
+  requestAnimationFrame(placeNames);
+}
+
+/** A pure guess is faint, certainty is not. */
+function visible(confidence) {
+  const guess = 1 / Math.max(model.state.classes.length, 1);
+  return FAINT + (1 - FAINT) * Math.min(Math.max((confidence / 100 - guess) / Math.max(1 - guess, 0.01), 0), 1);
+}
+
+function colour() {
+  const { map, colours, state } = model;
+  if (view === null || map === null || state === null) return;
+  const { x, y, mass } = map;
+  const small = byId("map").clientWidth < 560 ? 0.6 : 1;
+  const largest = small * Math.min(Math.max(22 * Math.sqrt(350 / x.length), 7), 20);
+  const heaviest = Math.max(...mass);
+  const grey = getComputedStyle(document.documentElement).getPropertyValue("--line-strong").trim();
+  const dim = (number, shown) => (only === null || only === number ? shown : 0.05);
+  sources.points.data = {
+    x, y,
+    size: mass.map((m) => largest * (0.35 + 0.65 * Math.sqrt(m / heaviest))),
+    colour: x.map((_, i) => (colours === null ? grey : colourOf(colours.classes[i]))),
+    shown: x.map((_, i) => (colours === null ? 0.7 : dim(colours.classes[i], visible(colours.confidence[i])))),
+  };
+  const stars = state.stars.filter(([point]) => point < x.length);
+  const size = small * (stars.length <= 60 ? 15 : stars.length <= 300 ? 12 : 8);
+  sources.stars.data = {
+    x: stars.map(([point], i) => x[point] + 0.004 * Math.sin(7 * i)), y: stars.map(([point], i) => y[point] + 0.004 * Math.cos(7 * i)),
+    size: stars.map(() => size), colour: stars.map(([, number]) => colourOf(number)), shown: stars.map(([, number]) => dim(number, 1)),
+  };
+  document.documentElement.dataset.colours = colours === null ? "" : String(colours.version);
+  placeNames();
+  legend();
+}
+
+/** Where the row of the card lies: a ring above the drawing, so that nothing is drawn anew. */
+export function showHere(card) {
+  if (view === null || model.map === null) return;
+  here = card?.point ?? null;
+  placeHere();
+}
+
+function placeHere() {
+  const ring = byId("map-here");
+  if (!ring) return;
+  ring.hidden = here === null || model.map === null;
+  if (ring.hidden) return;
+  ring.style.left = `${view.frame.x_scale.compute(model.map.x[here])}px`;
+  ring.style.top = `${view.frame.y_scale.compute(model.map.y[here])}px`;
+}
+
+/** Draw after the card is on the screen; several reasons at once are one drawing. */
+function soon() {
+  if (planned) return;
+  planned = true;
+  requestAnimationFrame(() => setTimeout(() => { planned = false; colour(); }, 0));
+}
+
+/** The names of classes, each where most of its rows are; of names that would overlap, those with more rows. */
+function placeNames() {
+  const layer = byId("map-names");
+  if (!layer || view === null || model.map === null) return;
+  placeHere();
+  if (model.colours === null) { layer.replaceChildren(); return; }
+  const places = namePlaces();
+  const frame = view.frame;
+  const [width, height] = [byId("map").clientWidth, byId("map").clientHeight];
+  const many = places.length > MANY;
+  const taken = [];
+  const names = [];
+  for (const place of places) {
+    if (only !== null && place.number !== only) continue;
+    const [sx, sy] = [frame.x_scale.compute(place.x), frame.y_scale.compute(place.y)];
+    const text = nameOf(place.number);
+    const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 3 : 9);
+    const box = [sx - half, sy - (many ? 8 : 12), sx + half, sy + (many ? 8 : 12)];
+    if (sx < 0 || sy < 0 || sx > width || sy > height) continue;
+    if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
+    taken.push(box);
+    const name = h("span", { class: "place", colour: colourOf(place.number) }, text);
+    name.style.left = `${Math.min(Math.max(sx, half), width - half)}px`;
+    name.style.top = `${Math.min(Math.max(sy, 11), height - 11)}px`;
+    names.push(name);
+  }
+  layer.classList.toggle("many", many);
+  layer.replaceChildren(...names);
+}
+
+/** For each class the point in the midst of its mass, the heaviest class first. */
+function namePlaces() {
+  const { map, colours } = model;
+  const sums = new Map();
+  colours.classes.forEach((number, i) => {
+    if (!model.classes.has(number)) return;
+    const weight = map.mass[i] * (colours.confidence[i] / 100) ** 2;
+    const sum = sums.get(number) ?? { number, weight: 0, x: 0, y: 0, points: [] };
+    sum.weight += weight;
+    sum.x += weight * map.x[i];
+    sum.y += weight * map.y[i];
+    sum.points.push(i);
+    sums.set(number, sum);
+  });
+  return [...sums.values()].sort((a, b) => b.weight - a.weight).map((sum) => {
+    const [mx, my] = [sum.x / Math.max(sum.weight, 1e-9), sum.y / Math.max(sum.weight, 1e-9)];
+    const distance = (i) => (map.x[i] - mx) ** 2 + (map.y[i] - my) ** 2;
+    const middle = sum.points.reduce((a, b) => (distance(b) < distance(a) ? b : a));
+    return { number: sum.number, x: map.x[middle], y: map.y[middle] };
+  });
+}
+
+function nearest(sx, sy) {
+  if (model.map === null) return null;
+  const { x, y } = model.map;
+  let [best, least] = [null, NEAR ** 2];
+  for (let i = 0; i < x.length; i += 1) {
+    const d = (view.frame.x_scale.compute(x[i]) - sx) ** 2 + (view.frame.y_scale.compute(y[i]) - sy) ** 2;
+    if (d < least) [best, least] = [i, d];
+  }
+  return best;
+}
+
+function hover(event) {
+  const tip = byId("tip");
+  const point = nearest(event.sx, event.sy);
+  byId("map").style.cursor = point === null ? "" : "pointer";
+  tip.hidden = point === null;
+  if (point === null) return;
+  const { map, colours, state } = model;
+  const row = map.typical[point];
+  tip.replaceChildren(
+    colours === null ? h("b", {}, "No label yet") : h("b", {}, tag(colours.classes[point]), ` ${sure(colours.confidence[point] / 100)} sure`),
+    h("p", { class: "dim" }, `about ${count(Math.round(map.mass[point]))} rows${row >= 0 ? `, such as row ${count(row)}` : ""}`),
+    ...(row >= 0 && state.kind === "image" ? [h("img", { class: "picture", src: `/image/${row}`, alt: "" })] : []),
+    ...(map.texts[point] ? [h("p", {}, map.texts[point])] : []));
+  const box = byId("map").getBoundingClientRect();
+  tip.style.left = `${Math.min(box.left + event.sx + 16, innerWidth - tip.offsetWidth - 8)}px`;
+  tip.style.top = `${Math.min(box.top + event.sy + 16, innerHeight - tip.offsetHeight - 8)}px`;
+}
+
+function legend() {
+  const { state, colours } = model;
+  const many = only !== null ? `Only ${nameOf(only)} is shown.` : "";
+  byId("map-legend").textContent = colours === null
+    ? "Each point stands for the rows around it. They take colours when two classes have labels."
+    : `${many} Faint points are unsure, stars are your labels${state.trust ? `, ${percent(state.trust.mean)} expected right` : ""}. Click a point to see its rows.`.trim();
+}
+
+on("map", draw);
+on("colours", soon);
+on("state", () => {
+  const names = model.state.classes.map((one) => one.name);
+  const known = [...byId("class-names").children].map((option) => option.value);
+  if (JSON.stringify(names) !== JSON.stringify(known)) byId("class-names").replaceChildren(...names.map((name) => h("option", { value: name })));
+  soon();
+});

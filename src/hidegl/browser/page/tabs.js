@@ -1,0 +1,200 @@
+// The tabs beside Next: doubts, review, unfamiliar, classes and search. Each is a panel and what class keys do there.
+
+import { ask, change } from "./api.js";
+import { count, h, percent, say, some } from "./dom.js";
+import { RowList } from "./list.js";
+import { model, nameOf, on, take, tell } from "./model.js";
+import { content, empty, failed, key, letGo, tag } from "./parts.js";
+
+const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or more. Then this tab fills by itself.");
+
+/** A tab whose content is asked for when the model has something new to say. */
+class Asked {
+  constructor(what, name) {
+    Object.assign(this, { what, name, items: [], version: null, list: null });
+    on("state", () => { if (this.isOpen && this.version !== model.state.trust?.version) this.load(); });
+  }
+
+  fields() {
+    return {};
+  }
+
+  async open() {
+    this.isOpen = true;
+    await this.load();
+  }
+
+  close() {
+    this.isOpen = false;
+    this.list = null;
+  }
+
+  async load() {
+    this.version = model.state.trust?.version ?? null;
+    try {
+      const answer = await ask(this.what, this.fields());
+      this.items = answer[this.name];
+      this.total = answer.total;
+      tell("tab");
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  choose(number) { return this.list?.label({ class: number }, this.list.everything); }
+  name_(name) { return this.list?.label({ name }, this.list.everything); }
+  accept() { return this.list?.accept(); }
+  skip() {}
+  escape() { this.list = null; tell("tab"); }
+}
+
+export class Doubts extends Asked {
+  constructor() { super("doubts", "doubts"); }
+
+  panel() {
+    if (model.state.trust === null) return noLabels();
+    const [doubt] = this.items;
+    if (!doubt) return empty("No label is in doubt", "Each label was predicted from the others, and none is more probably wrong than right.");
+    return h("article", { class: "card", "data-row": doubt.row },
+      h("p", { class: "why" }, h("b", {}, `Row ${count(doubt.row)}`), ` ${some(this.items.length, "labels")} in doubt. You said `, tag(doubt.given),
+        `; the other labels say `, tag(doubt.proposed), `. Probably wrong: ${percent(doubt.suspicion)}.`),
+      content(doubt),
+      h("div", { class: "proposal" },
+        h("button", { type: "button", class: "accept", onclick: (event) => { letGo(event); this.accept(); } }, "Change to ", tag(doubt.proposed), key("Enter")),
+        h("button", { type: "button", class: "other", onclick: (event) => { letGo(event); this.skip(); } }, "Keep ", tag(doubt.given), key("S"))));
+  }
+
+  settle(fields, words) {
+    const [doubt, ...others] = this.items;
+    if (!doubt) return;
+    this.items = others;
+    tell("tab");
+    change("label", { rows: [doubt.row], source: "doubts", ...fields }).then((state) => { take(state); say(words); }, failed);
+  }
+
+  choose(number) { this.settle({ class: number }, `Now ${nameOf(number)}`); }
+  name_(name) { this.settle({ name }, `Now ${name}`); }
+  accept() { if (this.items[0]) this.choose(this.items[0].proposed); }
+  skip() { if (this.items[0]) this.settle({ class: this.items[0].given }, "Kept"); }
+}
+
+/** Heaps of rows, each with some examples; opened, a list. */
+class Heaps extends Asked {
+  heap(heap, i, line) {
+    return h("li", {}, h("button", { type: "button", class: "heap", onclick: () => this.openHeap(heap, i) },
+      h("span", { class: "heap-head" }, tag(heap.number), h("span", { class: "dim" }, line)),
+      h("span", { class: "examples" }, heap.examples.map((row) => content(row, { small: true })))));
+  }
+
+  openHeap(heap) {
+    this.list = new RowList(this.title(heap), { rows: heap.rows }, this.source);
+    tell("tab");
+    this.list.load();
+  }
+}
+
+export class Review extends Heaps {
+  constructor() {
+    super("unsure", "regions");
+    this.source = "review";
+    on("precision", () => { if (this.isOpen && this.list === null) this.load(); });
+  }
+
+  fields() { return { precision: model.precision }; }
+  title(heap) { return `Probably ${nameOf(heap.number)}`; }
+
+  panel() {
+    if (model.state.trust === null) return noLabels();
+    if (this.list !== null) return this.list.panel(() => this.escape());
+    const { total } = this;
+    if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them shall be right. Move the slider to ask for more.`);
+    return h("div", { class: "heaps" },
+      h("p", { class: "lead" }, `${some(total, "rows")} are not sure enough for ${percent(model.precision)}. They lie in these regions of the map, the largest first.`),
+      h("ul", {}, this.items.map((heap, i) => this.heap(heap, i, some(heap.n_rows, "rows")))));
+  }
+}
+
+export class Unfamiliar extends Heaps {
+  constructor() {
+    super("groups", "groups");
+    this.source = "unfamiliar";
+  }
+
+  title(heap) { return `${some(heap.n_rows, "rows")} far from every label`; }
+
+  panel() {
+    if (model.state.trust === null) return noLabels();
+    if (this.list !== null) return this.list.panel(() => this.escape());
+    if (!this.items.length) return empty("Every group has a label", "No group of similar rows is far from all labels. A class that nobody named would show up here.");
+    return h("div", { class: "heaps" },
+      h("p", { class: "lead" }, "Rows that are alike, and no label is near: perhaps a class without a name. What they count as now stands above each."),
+      h("ul", {}, this.items.map((heap, i) => this.heap(heap, i, some(heap.n_rows, "rows")))));
+  }
+}
+
+export class Search extends Asked {
+  constructor() {
+    super("rows", "rows");
+    this.input = h("input", { id: "search-words", type: "search", placeholder: "Words, or a row number", "aria-label": "Search in rows", autocomplete: "off" });
+    this.input.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") this.input.blur(); });
+  }
+
+  async open() {
+    this.isOpen = true;
+    tell("tab");
+    this.input.focus();
+  }
+
+  async load() {}
+
+  panel() {
+    const where = model.state.has_text ? "Finds words in the texts of all rows, in capitals or not." : "These rows have no text: search for a row by its number.";
+    return h("div", {},
+      h("form", { class: "search", onsubmit: (event) => { event.preventDefault(); this.find(); } }, this.input, h("button", { type: "submit" }, "Search")),
+      this.list === null ? h("p", { class: "dim" }, `${where} Found rows can be labelled at once.`) : this.list.panel());
+  }
+
+  find() {
+    const words = this.input.value.trim();
+    if (!words) return;
+    this.list = new RowList(`“${words}”`, { words }, "search");
+    this.input.blur();
+    tell("tab");
+    this.list.load();
+  }
+}
+
+export class Classes extends Asked {
+  constructor() { super("state", "classes"); }
+
+  async load() { tell("tab"); }
+
+  panel() {
+    const { classes } = model.state;
+    if (!classes.length) return empty("No class yet", "Press N, type a name and press Enter. The row in the tab Next gets it.");
+    return h("div", { class: "wide" }, h("table", { class: "classes" },
+      h("thead", {}, h("tr", {}, ["Colour", "Name", "Key", "Labels", "Rows", "Merge into", ""].map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, classes.map((one) => this.line(one, classes)))));
+  }
+
+  line(one, classes) {
+    const edit = (fields) => send("class", { number: one.number, ...fields });
+    const stop = (event) => { event.stopPropagation(); if (event.key === "Enter") event.target.blur(); };
+    return h("tr", { "data-class": one.number },
+      h("td", {}, h("input", { type: "color", value: one.colour, "aria-label": `Colour of ${one.name}`, onchange: (event) => edit({ colour: event.target.value }) })),
+      h("td", {}, h("input", { class: "name", value: one.name, "aria-label": `Name of ${one.name}`, maxlength: "200", onkeydown: stop, onchange: (event) => edit({ name: event.target.value }) })),
+      h("td", {}, h("input", { class: "key", value: one.key?.toUpperCase() ?? "", "aria-label": `Key of ${one.name}`, maxlength: "1", onkeydown: stop, onchange: (event) => edit({ key: event.target.value }) })),
+      h("td", { class: "n" }, count(one.labels)),
+      h("td", { class: "n" }, one.rows === null ? "–" : count(one.rows)),
+      h("td", {}, h("select", { "aria-label": `Merge ${one.name} into`, onkeydown: (event) => event.stopPropagation(), onchange: (event) => send("merge", { number: one.number, into: Number(event.target.value) }) },
+        h("option", { value: "" }, "–"), classes.filter((other) => other !== one).map((other) => h("option", { value: other.number }, other.name)))),
+      h("td", {}, h("button", { type: "button", "aria-label": `Delete ${one.name}`, onclick: () => send("delete", { number: one.number }, `${one.name} is gone with its labels. Undo brings it back.`) }, "Delete")));
+  }
+
+  choose(number) { document.querySelector(`tr[data-class="${number}"] input.name`)?.focus(); }
+  name_(name) { send("class", { name }); }
+}
+
+function send(what, fields, words = "Saved") {
+  change(what, fields).then((state) => { take(state); say(words); tell("tab"); }, (error) => { failed(error); tell("tab"); });
+}

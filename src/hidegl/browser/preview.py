@@ -1,0 +1,77 @@
+"""What new labels change on the map, at once: one structure's graph answers in milliseconds.
+
+The model thinks labels over in a fraction of a second to seconds. Until then its last probabilities are corrected by
+what the new labels change on the graph, so points that the new labels do not concern stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Matrix
+from hidegl.basics.threads import BLAS_THREADS
+from hidegl.spreading.labelling import Labelling, Spreader
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.rule import label_distributions
+from hidegl.spreading.shares import shrunk_shares
+from hidegl.structure.structure import Structure
+
+FLOOR = 0.02
+"""Added to both probabilities whose ratio corrects a third, so that no ratio is extreme."""
+
+
+@dataclass(frozen=True)
+class Thought:
+    """What the model made of some labels: the probabilities at the points (k, c), and of the rows to ask for (q, c)."""
+
+    labels: Labels
+    P_points: Matrix
+    rows: NDArray[np.intp]
+    P_rows: Matrix
+
+
+class Preview:
+    """The graph of the structure that the map shows."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self._spreader = Spreader(structure)
+        self._before: tuple[Labels, Labelling] | None = None
+
+    def update(self, thought: Thought | None, labels: Labels, rows: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
+        """The probabilities at the points and of some rows with new labels, from the last thought if there is one."""
+        with BLAS_THREADS.one_each():
+            after = self._spreader.label(labels, shrunk_shares(labels))
+            new_points, new_rows = after.at_points, self._of_rows(after, rows)
+            if thought is None:
+                return new_points, new_rows
+            before = self._labelled_before(thought.labels)
+            classes = thought.labels.classes, labels.classes
+            P_points = corrected(thought.P_points, before.at_points, new_points, *classes)
+            if not np.array_equal(thought.rows, rows):
+                return P_points, new_rows
+            old_rows = self._of_rows(before, rows)
+            return P_points, corrected(thought.P_rows, old_rows, new_rows, *classes)
+
+    def _labelled_before(self, labels: Labels) -> Labelling:
+        if self._before is None or self._before[0] is not labels:
+            self._before = labels, self._spreader.label(labels, shrunk_shares(labels))
+        return self._before[1]
+
+    def _of_rows(self, labelling: Labelling, rows: NDArray[np.intp]) -> Matrix:
+        if not len(rows):
+            return np.empty((0, len(labelling.labels.classes)))
+        return np.asarray(label_distributions(self.structure.Z.take(rows), *labelling.scoring))
+
+
+def corrected(
+    P: Matrix, before: Matrix, after: Matrix, old_classes: NDArray[np.intp], classes: NDArray[np.intp]
+) -> Matrix:
+    """P times what changed from `before` to `after`; a new class has the probability that it has in `after`."""
+    result = after.copy()
+    _, old, new = np.intersect1d(old_classes, classes, return_indices=True)
+    result[:, new] = P[:, old] * (after[:, new] + FLOOR) / (before[:, old] + FLOOR)
+    return result / np.maximum(result.sum(axis=1, keepdims=True), 1e-12)

@@ -1,0 +1,136 @@
+"""Who may talk to the server: a browser on this machine that opened the address with the token, and nobody else.
+
+The server listens on the loopback interface. Other programs and other sites in the same browser can reach it there, so
+every request must name this server as its host (a site whose name was rebound to 127.0.0.1 names itself), come from
+this page (Origin and Sec-Fetch-Site), and carry the token as a cookie that scripts cannot read. Bodies are small.
+"""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY = 1_000_000
+"""The maximum number of bytes of a request."""
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",  # Bokeh adds <style> elements; values of styles never come from the data
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "font-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class TooLargeError(Exception):
+    """A body has more bytes than are allowed."""
+
+
+class Guard:
+    """Lets a request through, or answers it with 400, 401, 403 or 413."""
+
+    def __init__(self, app: ASGIApp, token: str, hosts: set[str]) -> None:
+        self._app, self._token, self._hosts = app, token, hosts
+        self.cookie = f"hidegl_{sorted(hosts)[0].rpartition(':')[2]}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sending = with_headers(send, self._cookie_for(scope))
+        refused = self._refusal(scope)
+        if refused is not None:
+            status, why = refused
+            await PlainTextResponse(why, status)(scope, receive, sending)
+            return
+        await self._app(scope, limited(receive), sending)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts:
+            return 400, "this server is not known under that name"
+        if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
+            return 403, "requests from other sites are refused"
+        if origin is None and scope["method"] not in ("GET", "HEAD"):
+            return 403, "a request that changes something must name its origin"
+        opens = scope["path"] == "/"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not opens:
+            return 403, "requests from other sites are refused"
+        if not (self._has_cookie(headers) or (opens and self._has_token(scope))):
+            return 401, "open the address that Studio printed when it started: it holds the key to this page"
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > LARGEST_BODY:
+            return 413, "the request is too large"
+        return None
+
+    def _has_cookie(self, headers: Headers) -> bool:
+        try:
+            cookies: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        return self.cookie in cookies and self._is_token(cookies[self.cookie].value)
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+        return self._is_token(given[0])
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _cookie_for(self, scope: Scope) -> str | None:
+        """The token, for a browser that opened the address; its scripts cannot read it, other sites cannot send it."""
+        if scope["path"] == "/" and self._has_token(scope):
+            return f"{self.cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+        return None
+
+
+def with_headers(send: Send, cookie: str | None) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                if name not in headers:
+                    headers[name] = value
+            if cookie is not None and message["status"] == 200:
+                headers["Set-Cookie"] = cookie
+        await send(message)
+
+    return sending
+
+
+def limited(receive: Receive) -> Receive:
+    """Stops reading a body that grows too large: its length may not have been named, or wrongly."""
+    read = 0
+
+    async def receiving() -> Any:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > LARGEST_BODY:
+            raise TooLargeError("the request is too large")
+        return message
+
+    return receiving

@@ -1,0 +1,205 @@
+"""One person's work on one table: labels go to disk first, then to the learner, then to every open page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.auto import AutoHiDeGL
+from hidegl.browser.described import (
+    described_classes,
+    described_colours,
+    described_layout,
+    described_stars,
+    described_trust,
+)
+from hidegl.browser.learning import Learner, Task
+from hidegl.browser.rows import RowContents
+from hidegl.browser.shown_rows import ShownRows
+from hidegl.files.label_events import Batch, Given
+from hidegl.files.label_store import LabelStore
+from hidegl.files.mistakes import UseError
+from hidegl.spreading.labels import Labels
+
+Heard = Callable[[str], None]
+"""Called with a word for what is new: phase, queue, map, colours, trust or state."""
+
+
+class Exports(Protocol):
+    """Writes files beside the data."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+
+    def path(self, kind: str) -> Path: ...
+
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path: ...
+
+
+class Session:
+    """What the server asks, and what it may change."""
+
+    def __init__(
+        self,
+        title: str,
+        store: LabelStore,
+        contents: RowContents,
+        X: Any,
+        *,
+        effort: str = "default",
+        preprocess: str | None = "auto",
+        seed: int = 0,
+        exports: Exports | None = None,
+    ) -> None:
+        self.title, self.store, self.contents, self._exports = title, store, contents, exports
+        self._heard: list[Heard] = []
+        self._mutex = threading.Lock()
+        self._version = 0
+        self._task = Task()
+        self._progress = store.progress()
+        how = {"effort": effort, "preprocess": preprocess, "random_state": seed}
+        self.learner = Learner(X, store.n_rows, how, changed=self._learned)
+        self.rows = ShownRows(store, contents, self.learner)
+
+    def start(self) -> None:
+        self._learn()
+        self.learner.start()
+
+    def stop(self) -> None:
+        self.learner.stop()
+        self.store.close()
+
+    # Listening
+
+    def listen(self, heard: Heard) -> Callable[[], None]:
+        """Call a function at each change, until what this returns is called."""
+        self._heard.append(heard)
+        return lambda: self._heard.remove(heard)
+
+    def _tell(self, what: str) -> None:
+        for heard in list(self._heard):
+            heard(what)
+
+    def _learned(self, what: str) -> None:
+        trust = self.learner.now.trust
+        if what == "trust" and trust is not None:
+            progress = (len(self._task.labels.rows), *trust.expected)
+            if not self._progress or self._progress[-1] != progress:
+                self._progress.append(progress)
+                self.store.add_progress(progress)
+        self._tell(what)
+
+    def _learn(self) -> None:
+        """Let the learner know the labels, if they are others."""
+        with self._mutex:
+            labels, skipped = as_labels(self.store.labels(), self.store.n_rows), np.array(sorted(self.store.skipped()))
+            before = self._task
+            same = np.array_equal(before.labels.rows, labels.rows) and np.array_equal(before.skipped, skipped)
+            if same and np.array_equal(numbers_of(before.labels), numbers_of(labels)) and before.version >= 0:
+                return
+            self._version += 1
+            self._task = Task(self._version, labels, skipped.astype(np.intp))
+            self.learner.learn_from(self._task)
+
+    def _acted(self) -> dict[str, Any]:
+        self._learn()
+        self._tell("state")
+        return self.state()
+
+    # Reading
+
+    def state(self) -> dict[str, Any]:
+        now, labels = self.learner.now, self.store.labels()
+        undo, redo = self.store.history
+        kept = {row for row, given in labels.items() if given.source == "doubts"}
+        return {
+            "title": self.title,
+            "kind": self.contents.kind,
+            "has_text": self.contents.has_text,
+            "n_rows": self.store.n_rows,
+            "n_labels": len(labels),
+            "n_skipped": len(self._task.skipped),
+            "classes": described_classes(self.store.classes, labels, now.trust),
+            "stars": described_stars(now.layout, labels),
+            "version": self._version,
+            "undo": undo,
+            "redo": redo,
+            "phase": now.problem or now.phase,
+            "is_best": now.is_best,
+            "trust": described_trust(now.trust, kept),
+            "progress": self._progress[-200:],
+            "exports": [] if self._exports is None else list(self._exports.kinds),
+            "seconds": now.seconds,
+        }
+
+    def map(self) -> dict[str, Any] | None:
+        layout = self.learner.now.layout
+        if layout is None:
+            return None
+        known = np.maximum(layout.typical, 0).tolist()
+        texts = [content["text"] for content in self.contents.of(known)] if self.contents.texts else [""] * len(known)
+        return described_layout(layout, texts)
+
+    def colours(self) -> dict[str, Any] | None:
+        return described_colours(self.learner.now.colours)
+
+    # Changes
+
+    def label(self, rows: Sequence[int], label: int | None, source: str) -> dict[str, Any]:
+        self.store.label(rows, label, source)
+        return self._acted()
+
+    def label_each(self, labels: dict[int, int], source: str) -> dict[str, Any]:
+        self.store.label_each(labels, source)
+        return self._acted()
+
+    def label_named(self, rows: Sequence[int], name: str, source: str) -> dict[str, Any]:
+        made = self.store.label_named(rows, name, source)
+        return {**self._acted(), "made": made.number}
+
+    def change(self, action: Callable[[LabelStore], Any]) -> dict[str, Any]:
+        """Anything else that the store can do. Of an undo or redo, what was done, and the row if it was one."""
+        did = action(self.store)
+        if not isinstance(did, Batch):
+            return self._acted()
+        return {**self._acted(), "did": did.words, "row": did.rows[0] if len(did.rows) == 1 else None}
+
+    def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
+        """Write a file from the final model and the labels of this moment. It may wait for that model."""
+        if self._exports is None or kind not in self._exports.kinds:
+            raise UseError(f"there is no export of {kind!r} here")
+        exports, path = self._exports, self._exports.path(kind)
+        if path.exists() and not replace:
+            return {"exists": str(path)}
+        names = self.names()
+        if len(set(names.values())) < 2:
+            raise UseError("give labels of at least two classes first")
+
+        def write(model: AutoHiDeGL) -> Path:
+            y = np.full(self.store.n_rows, None, dtype=object)
+            y[list(names)] = list(names.values())
+            return exports.write(kind, model.relabel(y), names, accept)
+
+        return {"wrote": str(self.learner.with_best_model(write).result())}
+
+    def names(self) -> dict[int, str]:
+        """The name of the class of each labelled row, in the order of the rows."""
+        classes, labels = {one.number: one.name for one in self.store.classes}, self.store.labels()
+        return {row: classes[labels[row].label] for row in sorted(labels)}
+
+
+def as_labels(given: dict[int, Given], n_rows: int) -> Labels:
+    """For the model: classes are numbers, so that a new name is no new label."""
+    rows = np.array(sorted(given), dtype=np.intp)
+    numbers = np.array([given[row].label for row in rows.tolist()], dtype=np.intp)
+    classes, codes = np.unique(numbers, return_inverse=True)
+    return Labels(classes, rows, codes.astype(np.intp), n_rows)
+
+
+def numbers_of(labels: Labels) -> NDArray[np.intp]:
+    return labels.classes[labels.given]

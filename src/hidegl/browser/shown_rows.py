@@ -1,0 +1,154 @@
+"""What the page shows of rows: cards, lists, doubts, regions and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.browser.described import why_asked
+from hidegl.browser.learning import Learner
+from hidegl.browser.rows import RowContents
+from hidegl.browser.snapshots import Asked, Layout
+from hidegl.files.label_events import Given
+from hidegl.files.label_store import LabelStore
+from hidegl.files.mistakes import UseError
+
+READY = 8
+"""How many cards a page gets in advance."""
+
+PAGE = 60
+"""How many rows a page gets at a time."""
+
+
+class ShownRows:
+    """Rows with their contents, their labels, and what the model says of them."""
+
+    def __init__(self, store: LabelStore, contents: RowContents, learner: Learner) -> None:
+        self.store, self.contents, self.learner = store, contents, learner
+
+    def cards(self) -> list[dict[str, Any]]:
+        """The next rows to label, ready to be shown."""
+        now, labels, skipped = self.learner.now, self.store.labels(), self.store.skipped()
+        waiting = [one for one in now.queue if one.row not in labels and one.row not in skipped][:READY]
+        return self._cards(waiting, labels)
+
+    def card(self, row: int) -> dict[str, Any]:
+        """One row as a card, whatever its label."""
+        self.store.check_rows([row])
+        now = self.learner.now
+        asked = next((one for one in now.queue if one.row == row), None)
+        if asked is None:
+            sure = () if now.trust is None else ((int(now.trust.numbers[row]), float(now.trust.confidence[row])),)
+            asked = Asked(row, 1, True, sure)
+        (card,) = self._cards([asked], self.store.labels())
+        return card
+
+    def _cards(self, asked: Sequence[Asked], labels: dict[int, Given]) -> list[dict[str, Any]]:
+        now, names = self.learner.now, {one.number: one.name for one in self.store.classes}
+        contents = self.contents.of([one.row for one in asked])
+        return [
+            {
+                **content,
+                "why": why_asked(one, names, now),
+                "likely": [[number, p] for number, p in one.likely if number in names],
+                "label": labels[one.row].label if one.row in labels else None,
+                "point": None if now.layout is None else int(now.layout.point_of[one.row]),
+                "near": self._near(one.row, labels),
+            }
+            for one, content in zip(asked, contents, strict=True)
+        ]
+
+    def _near(self, row: int, labels: dict[int, Given]) -> list[list[int]]:
+        """The nearest labelled rows with their classes, where a row has nothing else to show."""
+        if self.contents.kind != "vector":
+            return []
+        labelled = np.array([other for other in labels if other != row], dtype=np.intp)
+        return [[other, labels[other].label] for other in self.contents.nearest(row, labelled)]
+
+    def listed(self, rows: NDArray[np.intp], start: int = 0) -> dict[str, Any]:
+        """A page of rows with their labels, or the class that the model proposes."""
+        labels, trust, names = self.store.labels(), self.learner.now.trust, {one.number for one in self.store.classes}
+        some = rows[start : start + PAGE].tolist()
+        listed = []
+        for content in self.contents.of(some):
+            row = content["row"]
+            label = labels[row].label if row in labels else None
+            proposed = None if trust is None or int(trust.numbers[row]) not in names else int(trust.numbers[row])
+            sure = None if trust is None else round(float(trust.confidence[row]), 3)
+            near = self._near(row, labels)
+            listed.append({**content, "label": label, "proposed": proposed, "confidence": sure, "near": near})
+        return {"total": len(rows), "start": start, "rows": listed}
+
+    def rows_of_points(self, points: Sequence[int], *, around: bool = False) -> NDArray[np.intp]:
+        """The rows of points of the map, and of points beside them, the least sure first."""
+        now = self.learner.now
+        layout = self._layout()
+        chosen = np.asarray(points, dtype=np.intp)
+        if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(layout.positions)):
+            raise UseError("there is no such point")
+        if around:
+            near = np.isin(layout.heads, chosen) | np.isin(layout.tails, chosen)
+            chosen = np.union1d(chosen, np.concatenate([layout.heads[near], layout.tails[near]]))
+        rows = layout.rows_of(chosen)
+        return rows if now.trust is None else rows[np.argsort(now.trust.confidence[rows], kind="stable")]
+
+    def doubts(self) -> list[dict[str, Any]]:
+        """Labels that are probably wrong, the most doubtful first; not those that were kept."""
+        trust, labels = self.learner.now.trust, self.store.labels()
+        names = {one.number for one in self.store.classes}
+        found = [
+            doubt
+            for doubt in (trust.doubts if trust is not None else ())
+            if doubt.row in labels and labels[doubt.row] == Given(doubt.given, labels[doubt.row].source)
+            if labels[doubt.row].source != "doubts" and doubt.proposed in names
+        ][:PAGE]
+        cards = self._cards([Asked(one.row, 1, True, ((one.proposed, 1 - one.suspicion),)) for one in found], labels)
+        return [
+            {**card, "given": one.given, "proposed": one.proposed, "suspicion": one.suspicion}
+            for card, one in zip(cards, found, strict=True)
+        ]
+
+    def unsure(self, precision: float) -> dict[str, Any]:
+        """The rows that are not accepted at a precision: their number, and regions of them, the largest first."""
+        now = self.learner.now
+        if now.trust is None or now.colours is None:
+            return {"total": 0, "regions": []}
+        layout, trust, labels = self._layout(), now.trust, self.store.labels()
+        threshold = min(trust.accepted, key=lambda one: abs(one.precision - precision)).threshold
+        left = trust.confidence < threshold
+        left[list(labels)] = False
+        rows = np.flatnonzero(left)
+        regions = layout.regions(now.colours.classes)[layout.point_of[rows]]
+        counts = np.bincount(regions) if len(rows) else np.empty(0, np.intp)
+        found = []
+        for region in np.argsort(-counts, kind="stable")[:PAGE]:
+            own = rows[regions == region]
+            if len(own):
+                own = own[np.argsort(trust.confidence[own], kind="stable")]
+                classes = np.bincount(trust.numbers[own])
+                found.append({"number": int(classes.argmax()), "n_rows": len(own), **self._heap(own)})
+        return {"total": len(rows), "regions": found}
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Groups of rows in which nothing is labelled."""
+        trust, labels = self.learner.now.trust, self.store.labels()
+        found = []
+        for group in () if trust is None else trust.groups:
+            rows = np.concatenate([group.examples, np.setdiff1d(group.rows, group.examples)])
+            open_rows = np.array([row for row in rows.tolist() if row not in labels], dtype=np.intp)
+            if len(open_rows) == len(rows):  # one label, and the group is no longer unknown
+                found.append({"number": int(group.label), "n_rows": len(rows), **self._heap(open_rows)})
+        return found
+
+    def _heap(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        """Some rows that stand for others, and the numbers of as many as a page shows."""
+        return {"examples": self.contents.of(rows[:3].tolist()), "rows": rows[:PAGE].tolist()}
+
+    def _layout(self) -> Layout:
+        layout = self.learner.now.layout
+        if layout is None:
+            raise UseError("the map is not ready yet")
+        return layout

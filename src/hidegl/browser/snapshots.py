@@ -1,0 +1,149 @@
+"""What the learner publishes: frozen answers that any thread may read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from hidegl.auto import AutoHiDeGL
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.questions.acceptance import ExpectedAccuracy
+from hidegl.questions.suggestions import MORE_LABELS, representatives
+from hidegl.questions.unfamiliar import UnfamiliarGroup, nearest_points
+from hidegl.rows.arrays import on_host
+from hidegl.showing.layout import tree_layout
+from hidegl.showing.tallies import Tally
+from hidegl.structure.structure import Structure
+from hidegl.structure.tree import adjacency, edges
+
+PRECISIONS = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
+"""From 0.50 to 0.99: the places of the slider."""
+
+MOST_GROUPS = 30
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The points of the map and their tree; it is the same for all labels."""
+
+    structure: Structure
+    positions: Matrix
+    heads: NDArray[np.intp]
+    tails: NDArray[np.intp]
+    typical: NDArray[np.intp]
+    """For each point, the row with the largest assignment to it, or −1."""
+
+    point_of: NDArray[np.int32]
+    """The point that each row belongs to most (n,)."""
+
+    @classmethod
+    def of(cls, structure: Structure) -> Layout:
+        heads, tails = edges(structure.tree)
+        return cls(
+            structure,
+            tree_layout(structure.tree),
+            heads,
+            tails,
+            representatives(structure.Z, np.zeros(structure.Z.n_rows, dtype=bool)),
+            on_host(structure.Z.map(nearest_points).collect()).astype(np.int32),
+        )
+
+    def rows_of(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.flatnonzero(np.isin(self.point_of, points))
+
+    def regions(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """For each point, the number of its region: points of one class that the tree joins."""
+        same = codes[self.heads] == codes[self.tails]
+        kept = adjacency(self.heads[same], self.tails[same], len(codes))
+        return connected_components(kept, directed=False)[1].astype(np.intp)
+
+
+@dataclass(frozen=True)
+class Colours:
+    """The class of each point, by its number, and how sure it is; a preview, or what the model says."""
+
+    version: int
+    classes: NDArray[np.intp]
+    confidence: Vector
+    is_preview: bool
+
+    @classmethod
+    def of(cls, version: int, P: Matrix, numbers: NDArray[np.intp], *, is_preview: bool) -> Colours:
+        return cls(version, numbers[P.argmax(axis=1)], P.max(axis=1), is_preview)
+
+
+class Asked(NamedTuple):
+    """A row to label next, why, and its most probable classes by number."""
+
+    row: int
+    stands_for: int
+    familiar: bool
+    likely: tuple[tuple[int, float], ...]
+
+
+class Doubt(NamedTuple):
+    """A label that is probably wrong."""
+
+    row: int
+    given: int
+    proposed: int
+    suspicion: float
+
+
+class Accepted(NamedTuple):
+    """How many labels can be accepted at a precision, and from which confidence on."""
+
+    precision: float
+    n_rows: int
+    share: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the model says of all rows, and how far to believe it."""
+
+    version: int
+    numbers: NDArray[np.int32]
+    """The class of each row, by its number (n,)."""
+
+    confidence: NDArray[np.float32]
+    expected: ExpectedAccuracy
+    gain: float
+    accepted: tuple[Accepted, ...]
+    doubts: tuple[Doubt, ...]
+    groups: tuple[UnfamiliarGroup, ...]
+    rows_per_class: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, version: int, model: AutoHiDeGL) -> Trust:
+        """One pass over the rows, and what follows from it."""
+        tally, labels = Tally(model.classes_), model.given_labels_
+        numbers, confidence, start = np.empty(model.n_rows_, np.int32), np.empty(model.n_rows_, np.float32), 0
+        for block in model.stream_labels():
+            tally.add(block)
+            numbers[start : start + len(block)], confidence[start : start + len(block)] = block.labels, block.confidence
+            start += len(block)
+        accepted = [(precision, tally.confidences.accept(precision)) for precision in PRECISIONS]
+        doubts = [Doubt(one.row, one.given, one.proposed, one.suspicion) for one in model.audit() if one.doubtful]
+        return cls(
+            version,
+            numbers,
+            confidence,
+            tally.confidences.expected_accuracy(labels.n_judged),
+            model.expected_gain(MORE_LABELS),
+            tuple(Accepted(precision, one.n_rows, one.share, one.threshold) for precision, one in accepted),
+            tuple(Doubt(int(row), int(given), int(proposed), p) for row, given, proposed, p in doubts),
+            tuple(model.unfamiliar()[:MOST_GROUPS]),
+            {int(number): int(n) for number, n in zip(model.classes_, tally.rows, strict=True)},
+        )
+
+
+def likely_classes(P: Matrix, numbers: NDArray[Any], most: int = 3) -> list[tuple[tuple[int, float], ...]]:
+    """The most probable classes of each row, by number."""
+    best = np.argsort(-P, axis=1, kind="stable")[:, :most]
+    return [tuple((int(numbers[c]), float(p[c])) for c in order) for p, order in zip(P, best, strict=True)]

@@ -1,0 +1,166 @@
+"""The command that opens a page in the browser to label rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from hidegl.cli.options import (
+    ColumnNames,
+    Data,
+    Effort,
+    Embedder,
+    Encoding,
+    Id,
+    Labels,
+    MergeNames,
+    NoCache,
+    Seed,
+    TableFile,
+    Text,
+    Without,
+)
+from hidegl.cli.screen import Screen
+from hidegl.files.mistakes import UseError
+
+if TYPE_CHECKING:
+    from hidegl.auto import AutoHiDeGL
+    from hidegl.browser.session import Session
+    from hidegl.cli.work import Task
+
+AsImage = Annotated[
+    str | None,
+    typer.Option(
+        help="Show rows as grey images of this size. Default: if they look like square images of pixels from 0 to 255.",
+        metavar="HEIGHTxWIDTH",
+        show_default=False,
+    ),
+]
+
+
+def studio(
+    data: Data,
+    labels: Labels = None,
+    id: Id = None,  # noqa: A002
+    columns: ColumnNames = None,
+    without: Without = None,
+    text: Text = None,
+    embedder: Embedder = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
+    no_cache: NoCache = False,
+    merge_names: MergeNames = False,
+    as_image: AsImage = None,
+    effort: Effort = "default",
+    seed: Seed = 0,
+    port: Annotated[int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER")] = 0,
+    host: Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
+    allow_network: Annotated[
+        bool, typer.Option("--allow-network", help="Let other machines connect, with --host. They can read the data.")
+    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False,
+) -> None:
+    """Label rows in the browser, and watch the labels spread.
+
+    Labels are saved in DATA.labels.db at every key. All commands take that file with --labels.
+
+    [dim]hidegl studio digits.csv[/]
+    """
+    try:
+        from hidegl.browser.serving import LOOPBACK, serve
+    except ImportError as error:
+        if error.name not in ("starlette", "uvicorn"):
+            raise
+        raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
+    from hidegl.cli import app, work
+    from hidegl.cli.sources import Source
+
+    app.check_effort(effort)
+    screen = Screen()
+    if host not in LOOPBACK:
+        if not allow_network:
+            raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
+        screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
+    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table)
+    session = session_of(work.Task.read(Source.of(data), screen, asked), as_image, effort=effort, seed=seed)
+    screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
+
+    def tell(address: str) -> None:
+        screen.note("open", address)
+        screen.note("", "Ctrl-C ends Studio. Labels are saved at every key.")
+
+    serve(session, host=host, port=port, open_browser=not no_browser, tell=tell)
+
+
+def session_of(task: Task, as_image: str | None, *, effort: str, seed: int) -> Session:
+    """The session of a file, with the labels that it came with."""
+    from hidegl.browser.images import shape_of_text
+    from hidegl.browser.rows import RowContents
+    from hidegl.browser.session import Session
+    from hidegl.cli.labels import known
+    from hidegl.files.fingerprints import fingerprint_of
+    from hidegl.files.label_files import ENDING
+    from hidegl.files.label_store import LabelStore
+
+    chosen = task.columns
+    contents = RowContents(
+        task.table,
+        task.X,
+        texts=chosen.features if chosen.kind == "texts" else (),
+        hidden=[] if task.labels.column is None else [task.labels.column],
+        learned=chosen.features if chosen.kind == "table" else None,
+        shape=None if as_image is None else shape_of_text(as_image),
+        image_of=task.image_of,
+    )
+    path = task.path.absolute()
+    store = LabelStore(path.with_name(path.name + ENDING), task.table.n_rows, fingerprint_of(task.table))
+    if task.labels.y is not None:
+        y = task.labels.y
+        rows = np.flatnonzero(known(y)).tolist()
+        store.import_labels({row: str(y[row]) for row in rows}, "file")
+    exports = FilesBeside(task, store.path)
+    how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "seed": seed}
+    return Session(task.source.title, store, contents, task.X, **how, exports=exports)
+
+
+@dataclass(frozen=True)
+class FilesBeside:
+    """What `hidegl label` would write, beside the data."""
+
+    task: Task
+    store: Path
+
+    kinds: tuple[str, ...] = ("csv", "parquet", "model", "report")
+
+    def path(self, kind: str) -> Path:
+        from hidegl.cli.outputs import output_path
+
+        endings = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}
+        like = output_path(self.task.path, None, "labelled", force=True)
+        return like.with_name(like.name.partition(".labelled")[0] + "." + endings[kind])
+
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path:
+        from hidegl.cli import outputs, trust
+        from hidegl.cli.labels import LabelColumn
+        from hidegl.files.mistakes import writing
+        from hidegl.showing.tallies import tally_of
+
+        path = self.path(kind)
+        if kind == "model":
+            with writing(path):
+                model.save(path, embedder=self.task.embedder)
+        elif kind == "report":
+            y = np.full(self.task.table.n_rows, None, dtype=object)
+            y[list(labels)] = list(labels.values())
+            task = replace(self.task, labels=LabelColumn(y, str(self.store), self.task.labels.column))
+            outputs.write_report_of(path, model, task, tally_of(model), None)
+        else:
+            acceptance = None if accept is None else model.acceptance(accept)
+            review = trust.review_path(self.task.path, path, accept, force=True)
+            stream = model.stream_labels()
+            outputs.write_labelled(path, self.task, stream, acceptance=acceptance, review=review)
+        return path

@@ -1,0 +1,230 @@
+"""What a person did with labels and classes, and what it adds up to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from hidegl.files.mistakes import UseError
+from hidegl.spreading.labels import is_blank
+
+LONGEST_NAME, MOST_CLASSES = 200, 1000
+
+AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
+"""For classes without a key of their own, in this order. S, U and N mean skip, undo and new class."""
+
+
+class Given(NamedTuple):
+    """The class of a label, by its number, and where the label was given."""
+
+    label: int
+    source: str
+
+
+@dataclass(frozen=True)
+class LabelClass:
+    """A class. Its labels count for another one if it was merged, and for none if it was deleted."""
+
+    number: int
+    name: str
+    colour: str | None = None
+    key: str | None = None
+    merged_into: int | None = None
+    deleted: bool = False
+
+    @property
+    def in_use(self) -> bool:
+        return self.merged_into is None and not self.deleted
+
+
+Change = tuple[str, int, Any, Any]
+"""What is changed ("label", "skip" or "class"), of which row or class, and its values before and after."""
+
+
+@dataclass
+class Batch:
+    """One action of a person."""
+
+    number: int
+    source: str
+    changes: list[Change]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows that it labelled or skipped."""
+        return list(dict.fromkeys(key for kind, key, _, _ in self.changes if kind != "class"))
+
+    @property
+    def words(self) -> str:
+        """What it did."""
+        kinds = [change[0] for change in self.changes]
+        n_rows = kinds.count("label")
+        if n_rows:
+            return "label of 1 row" if n_rows == 1 else f"labels of {n_rows:,} rows"
+        return "change of a class" if "class" in kinds else "skip"
+
+
+@dataclass
+class Contents:
+    """What the events so far add up to."""
+
+    n_rows: int
+    given: dict[int, Given] = field(default_factory=dict)
+    skipped: dict[int, bool] = field(default_factory=dict)
+    classes: dict[int, LabelClass] = field(default_factory=dict)
+    touched: set[int] = field(default_factory=set)
+    """Rows that were ever labelled, also if that was undone."""
+
+    highest: int = 0
+    """The highest number of a class so far. Numbers are never used again."""
+
+    done: list[Batch] = field(default_factory=list)
+    undone: list[Batch] = field(default_factory=list)
+
+    # Reading
+
+    def require(self, number: int) -> LabelClass:
+        found = self.classes.get(number)
+        if found is None or not found.in_use:
+            raise UseError(f"there is no class number {number}")
+        return found
+
+    def named(self, name: str) -> LabelClass | None:
+        return next((one for one in self.classes.values() if one.in_use and one.name == name), None)
+
+    def check_rows(self, rows: Sequence[int]) -> None:
+        if not rows:
+            raise UseError("name one row or more")
+        for row in rows:
+            if not 0 <= row < self.n_rows:
+                raise UseError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
+
+    def labels(self) -> dict[int, Given]:
+        """The class of each labelled row; merged classes are followed, deleted ones left out."""
+        final = {number: self._final(number) for number in self.classes}
+        named = ((row, final[one.label], one.source) for row, one in self.given.items())
+        return {row: Given(found.number, source) for row, found, source in named if found is not None}
+
+    def _final(self, number: int) -> LabelClass | None:
+        found = self.classes[number]
+        while found.merged_into is not None:
+            found = self.classes[found.merged_into]
+        return None if found.deleted else found
+
+    # Changes
+
+    def label_changes(self, rows: Sequence[int], label: int | None, source: str) -> list[Change]:
+        self.check_rows(rows)
+        after = None if label is None else Given(label, source)
+        rows = list(dict.fromkeys(rows))
+        labels: list[Change] = [("label", row, self.given.get(row), after) for row in rows]
+        return labels + [("skip", row, True, None) for row in rows if row in self.skipped]
+
+    def new_class(self, name: str, more: int = 0) -> LabelClass:
+        """A class that is not there yet, after so many others of the same batch."""
+        name = checked_name(name)
+        if self.named(name) is not None:
+            raise UseError(f"there is a class {name!r} already")
+        if sum(one.in_use for one in self.classes.values()) + more >= MOST_CLASSES:
+            raise UseError(f"there are {MOST_CLASSES:,} classes already, which is the maximum")
+        return LabelClass(self.highest + 1 + more, name)
+
+    def take(self, batch: Batch) -> None:
+        self._apply(batch)
+        self.touched.update(key for kind, key, _, _ in batch.changes if kind == "label")
+        self.highest = max([self.highest, *(key for kind, key, _, _ in batch.changes if kind == "class")])
+        self.done.append(batch)
+        self.undone.clear()
+
+    def undo(self) -> None:
+        self._apply(self.done[-1], back=True)
+        self.undone.append(self.done.pop())
+
+    def redo(self) -> None:
+        self._apply(self.undone[-1])
+        self.done.append(self.undone.pop())
+
+    def _apply(self, batch: Batch, *, back: bool = False) -> None:
+        places: dict[str, dict[int, Any]] = {"label": self.given, "skip": self.skipped, "class": self.classes}
+        for kind, number, before, after in reversed(batch.changes) if back else batch.changes:
+            value = before if back else after
+            if value is None:
+                places[kind].pop(number, None)
+            else:
+                places[kind][number] = value
+
+
+def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
+    """The columns of an event beside those that all have."""
+    if kind == "label":
+        return {"row": key, "class": None if after is None else after.label}
+    if kind == "skip":
+        return {"row": key, "skipped": int(after is not None)}
+    return {
+        "class": key,
+        "name": after.name,
+        "colour": after.colour,
+        "key": after.key,
+        "merged_into": after.merged_into,
+        "deleted": int(after.deleted),
+    }
+
+
+def replayed(file: sqlite3.Connection, n_rows: int) -> Contents:
+    """What the events in the file add up to."""
+    contents = Contents(n_rows)
+    names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped"
+    batch = Batch(0, "", [])
+    for number, source, kind, row, label, *rest in file.execute(f"SELECT {names} FROM events ORDER BY id"):
+        if number != batch.number:
+            finish(contents, batch)
+            batch = Batch(number, source, [])
+        if kind == "label":
+            after: Any = None if label is None else Given(label, source)
+            batch.changes.append(("label", row, contents.given.get(row), after))
+        elif kind == "skip":
+            batch.changes.append(("skip", row, contents.skipped.get(row), True if rest[-1] else None))
+        elif kind == "class":
+            name, colour, key, merged, deleted, _ = rest
+            made = LabelClass(label, name, colour, key, merged, bool(deleted))
+            batch.changes.append(("class", label, contents.classes.get(label), made))
+    finish(contents, batch)
+    return contents
+
+
+def finish(contents: Contents, batch: Batch) -> None:
+    """Take over a batch of which all events were read."""
+    if batch.changes:
+        contents.take(batch)
+    elif batch.source == "undo":
+        contents.undo()
+    elif batch.source == "redo":
+        contents.redo()
+
+
+def with_keys(classes: list[LabelClass]) -> list[LabelClass]:
+    """A name of one character is its own key, if it can be; the other classes get the first keys that are free."""
+    keys = {one.number: one.key for one in classes if one.key}
+    taken = set(keys.values())
+    for one in classes:
+        own = one.name.lower()
+        if one.number not in keys and len(own) == 1 and own in AUTOMATIC_KEYS and own not in taken:
+            keys[one.number] = own
+            taken.add(own)
+    free = iter([key for key in AUTOMATIC_KEYS if key not in taken])
+    return [replace(one, key=keys.get(one.number) or next(free, None)) for one in classes]
+
+
+def checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise UseError("a class needs a name")
+    if len(name) > LONGEST_NAME:
+        raise UseError(f"the name of a class has at most {LONGEST_NAME} characters")
+    if not name.isprintable():
+        raise UseError("the name of a class must consist of letters, signs and spaces")
+    if is_blank(name):
+        raise UseError(f"{name!r} means in files that there is no label: choose another name")
+    return name

@@ -1,0 +1,132 @@
+"""SQLite files of labels: their tables, which docs/studio.md describes, how they are opened, and who may write."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from hidegl.files.mistakes import UseError, WorkError
+
+APPLICATION = 0x48444C42
+"""SQLite's application_id of these files: the letters HDLB."""
+
+VERSION = 1
+"""SQLite's user_version; raised when older versions of hidegl could not read the file."""
+
+ENDING = ".labels.db"
+"""What is added to the name of the data."""
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    batch INTEGER NOT NULL,      -- events of one action share it
+    time TEXT NOT NULL,          -- UTC
+    source TEXT NOT NULL,        -- where it was done: card, map, doubts, review, search, classes, file
+    kind TEXT NOT NULL,          -- label, skip, class, undo or redo
+    row INTEGER,                 -- label, skip: from 0
+    class INTEGER,               -- label: NULL takes the label away; class: its number
+    name TEXT,                   -- class: all of it, as it is from then on
+    colour TEXT,
+    key TEXT,
+    merged_into INTEGER,
+    deleted INTEGER,
+    skipped INTEGER,             -- skip: 1, or 0 if the row was labelled later
+    target INTEGER               -- undo, redo: the batch
+);
+
+CREATE TABLE progress (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    labels INTEGER NOT NULL,
+    accuracy REAL NOT NULL,      -- expected
+    low REAL NOT NULL,
+    high REAL NOT NULL
+);
+
+CREATE VIEW undone AS
+    SELECT target AS batch FROM (
+        SELECT target, kind, max(id) FROM events WHERE kind IN ('undo', 'redo') GROUP BY target
+    ) WHERE kind = 'undo';
+
+CREATE VIEW classes AS
+    SELECT class, name, colour, key, merged_into, deleted FROM (
+        SELECT *, max(id) FROM events
+        WHERE kind = 'class' AND batch NOT IN (SELECT batch FROM undone) GROUP BY class
+    );
+
+CREATE VIEW labels AS
+    WITH RECURSIVE final (class, target) AS (
+        SELECT class, class FROM classes
+        UNION ALL
+        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
+        WHERE classes.merged_into IS NOT NULL
+    )
+    SELECT given.row AS row, classes.name AS label FROM (
+        SELECT row, class, max(id) FROM events
+        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
+    ) AS given
+    JOIN final ON final.class = given.class
+    JOIN classes ON classes.class = final.target
+    WHERE classes.merged_into IS NULL AND NOT classes.deleted
+    ORDER BY given.row;
+"""
+
+
+def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
+    """The file, made if it is not there; refused if it belongs to another table."""
+    try:
+        file = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA synchronous = FULL")
+        if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            facts = f"INSERT INTO facts VALUES ('n_rows', '{n_rows}'), ('fingerprint', '{fingerprint}');"
+            file.executescript(f"BEGIN;\n{SCHEMA}\n{facts}\nCOMMIT;")
+    except sqlite3.Error as error:
+        raise WorkError(f"{path} cannot be opened: {error}") from error
+    try:
+        check_file(file, path, n_rows, fingerprint)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def check_file(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> None:
+    if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise UseError(f"{path} is a SQLite file, but not one of labels")
+    if file.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+        raise WorkError(f"{path} was written by a newer version of hidegl")
+    facts = dict(file.execute("SELECT name, value FROM facts"))
+    if int(facts["n_rows"]) != n_rows:
+        raise UseError(f"{path} labels a table of {int(facts['n_rows']):,} rows, but this one has {n_rows:,}")
+    if facts["fingerprint"] != fingerprint:
+        raise UseError(f"{path} labels other rows: its table had as many, but with another content")
+
+
+def owned(path: Path) -> sqlite3.Connection:
+    """A lock that ends with the process, however it ends: a second process that wants to write is told."""
+    lock = sqlite3.connect(path.with_name(f".{path.name}.lock"), check_same_thread=False, timeout=0)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if "locked" in str(error):
+            raise UseError(f"{path} is open in another Studio: use its page, or end it first") from error
+        raise WorkError(f"cannot write {path}: {error}") from error
+    return lock
+
+
+def read_labels(path: Path, n_rows: int, fingerprint: str) -> dict[int, str]:
+    """The name of the class of each labelled row, without a lock: Studio may be open."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            check_file(file, path, n_rows, fingerprint)
+            return dict(file.execute("SELECT row, label FROM labels"))
+    except sqlite3.Error as error:
+        raise WorkError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,236 @@
+"""The labels that a person gives, as events in a SQLite file that stands beside the data.
+
+Nothing is ever changed or deleted in the file: an undo is one more event. An action is on disk when its method returns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from hidegl.files.label_events import (
+    Batch,
+    Change,
+    Given,
+    LabelClass,
+    checked_name,
+    event_of,
+    replayed,
+    with_keys,
+)
+from hidegl.files.label_files import opened, owned
+from hidegl.files.mistakes import UseError, WorkError
+
+Progress = tuple[int, float, float, float]
+"""The number of labels, the expected accuracy, and its interval."""
+
+
+class LabelStore:
+    """The labels and classes of one table. One process at a time may write; any number may read."""
+
+    def __init__(self, path: Path, n_rows: int, fingerprint: str) -> None:
+        self.path, self.n_rows = path, n_rows
+        self._mutex = threading.RLock()
+        self._owner = owned(path)
+        try:
+            self._file = opened(path, n_rows, fingerprint)
+            self._contents = replayed(self._file, n_rows)
+        except BaseException:
+            self._owner.close()
+            raise
+        self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
+
+    def close(self) -> None:
+        with self._mutex:
+            self._file.close()
+            self._owner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # Reading
+
+    @property
+    def classes(self) -> list[LabelClass]:
+        """Those in use, in the order in which they were named; each with a key, as long as there are keys."""
+        with self._mutex:
+            return with_keys([one for one in self._contents.classes.values() if one.in_use])
+
+    def labels(self) -> dict[int, Given]:
+        """The class of each labelled row, by its number, and where it was labelled."""
+        with self._mutex:
+            return self._contents.labels()
+
+    def skipped(self) -> set[int]:
+        with self._mutex:
+            return set(self._contents.skipped)
+
+    def check_rows(self, rows: Sequence[int]) -> None:
+        """Raise an error if there is no such row."""
+        self._contents.check_rows(rows)
+
+    @property
+    def history(self) -> tuple[str | None, str | None]:
+        """In words, what an undo and a redo would do."""
+        with self._mutex:
+            done, undone = self._contents.done, self._contents.undone
+            return (done[-1].words if done else None, undone[-1].words if undone else None)
+
+    # Labels
+
+    def label(self, rows: Sequence[int], label: int | None, source: str) -> None:
+        """Give rows a class, or none; one batch."""
+        with self._mutex:
+            if label is not None:
+                self._contents.require(label)
+            self._act(source, self._contents.label_changes(rows, label, source))
+
+    def label_each(self, labels: dict[int, int], source: str) -> None:
+        """Give each row a class of its own; one batch."""
+        with self._mutex:
+            changes: list[Change] = []
+            for row, label in labels.items():
+                self._contents.require(label)
+                changes += self._contents.label_changes([row], label, source)
+            if not changes:
+                raise UseError("name one row or more")
+            self._act(source, changes)
+
+    def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
+        """Give rows the class of this name, which is made if it is not there; one batch."""
+        with self._mutex:
+            found = self._contents.named(checked_name(name))
+            if found is not None:
+                self.label(rows, found.number, source)
+                return found
+            made = self._contents.new_class(name)
+            labels = self._contents.label_changes(rows, made.number, source)
+            self._act(source, [("class", made.number, None, made), *labels])
+            return made
+
+    def import_labels(self, names: dict[int, str], source: str) -> None:
+        """Take over labels of rows that were never labelled here; one batch."""
+        with self._mutex:
+            new = {row: checked_name(name) for row, name in names.items() if row not in self._contents.touched}
+            numbers = {one.name: one.number for one in self._contents.classes.values() if one.in_use}
+            changes: list[Change] = []
+            for name in sorted(set(new.values()) - set(numbers)):
+                made = self._contents.new_class(name, len(changes))
+                numbers[name] = made.number
+                changes.append(("class", made.number, None, made))
+            changes += [("label", row, None, Given(numbers[name], source)) for row, name in new.items()]
+            if changes:
+                self._act(source, changes)
+
+    def skip(self, row: int) -> None:
+        """Do not ask for a row again."""
+        with self._mutex:
+            self._contents.check_rows([row])
+            self._act("card", [("skip", row, self._contents.skipped.get(row), True)])
+
+    # Classes
+
+    def new_class(self, name: str) -> LabelClass:
+        with self._mutex:
+            made = self._contents.new_class(name)
+            self._act("classes", [("class", made.number, None, made)])
+            return made
+
+    def change_class(self, number: int, **changed: str | None) -> LabelClass:
+        """Another name, colour or key. A key that another class has is taken from it."""
+        with self._mutex:
+            before = self._contents.require(number)
+            if "name" in changed:
+                changed["name"] = name = checked_name(changed["name"] or "")
+                other = self._contents.named(name)
+                if other is not None and other.number != number:
+                    raise UseError(f"there is a class {other.name!r} already: merge the two")
+            changes: list[Change] = [
+                ("class", other.number, other, replace(other, key=None))
+                for other in self._contents.classes.values()
+                if changed.get("key") and other.in_use and other.key == changed["key"] and other.number != number
+            ]
+            after = replace(before, **changed)  # type: ignore[arg-type]
+            self._act("classes", [*changes, ("class", number, before, after)])
+            return after
+
+    def merge(self, number: int, into: int) -> None:
+        """Let all labels of a class count for another."""
+        with self._mutex:
+            before, _ = self._contents.require(number), self._contents.require(into)
+            if number == into:
+                raise UseError("a class cannot be merged with itself")
+            self._act("classes", [("class", number, before, replace(before, merged_into=into))])
+
+    def delete(self, number: int) -> None:
+        """Take away a class with all its labels."""
+        with self._mutex:
+            before = self._contents.require(number)
+            self._act("classes", [("class", number, before, replace(before, deleted=True))])
+
+    # Undo
+
+    def undo(self) -> Batch | None:
+        """Take back the last action, and return it; None if there is nothing to take back."""
+        with self._mutex:
+            if not self._contents.done:
+                return None
+            batch = self._contents.done[-1]
+            self._write("undo", [("undo", {"target": batch.number})])
+            self._contents.undo()
+            return batch
+
+    def redo(self) -> Batch | None:
+        """Do again what was taken back last, and return it."""
+        with self._mutex:
+            if not self._contents.undone:
+                return None
+            batch = self._contents.undone[-1]
+            self._write("redo", [("redo", {"target": batch.number})])
+            self._contents.redo()
+            return batch
+
+    # Progress
+
+    def add_progress(self, progress: Progress) -> None:
+        with self._mutex, self._file:
+            self._file.execute(
+                "INSERT INTO progress (time, labels, accuracy, low, high) VALUES (?, ?, ?, ?, ?)", (now(), *progress)
+            )
+
+    def progress(self) -> list[Progress]:
+        """How the expected accuracy grew."""
+        with self._mutex:
+            return self._file.execute("SELECT labels, accuracy, low, high FROM progress ORDER BY id").fetchall()
+
+    # Writing
+
+    def _act(self, source: str, changes: list[Change]) -> None:
+        """Write the events of a batch, and only then change what is in memory."""
+        number = self._write(source, [(kind, event_of(kind, key, after)) for kind, key, _, after in changes])
+        self._contents.take(Batch(number, source, changes))
+
+    def _write(self, source: str, events: Iterable[tuple[str, dict[str, Any]]]) -> int:
+        common = {"batch": self._last_batch + 1, "time": now(), "source": source}
+        try:
+            with self._file:
+                for kind, values in events:
+                    event = {**common, "kind": kind, **values}
+                    marks = ", ".join(f":{name}" for name in event)
+                    self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
+        except sqlite3.Error as error:
+            raise WorkError(f"nothing was saved in {self.path}: {error}") from error
+        self._last_batch += 1
+        return self._last_batch
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,259 @@
+"""Labels as events in a SQLite file: what they add up to, undo, other files, two writers, and crashes."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hidegl.cli.running import run
+from hidegl.files.fingerprints import fingerprint_of
+from hidegl.files.label_files import read_labels
+from hidegl.files.label_store import LabelStore
+from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files.opening import open_table
+from hidegl.files.tables import MemoryTable
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "rows.csv.labels.db"
+
+
+@pytest.fixture
+def store(path):
+    with LabelStore(path, 50, "mark") as store:
+        yield store
+
+
+def names(store):
+    """The labels by name, as the object and as the file tell them: they must agree."""
+    classes = {one.number: one.name for one in store.classes}
+    found = {row: classes[given.label] for row, given in store.labels().items()}
+    assert read_labels(store.path, store.n_rows, "mark") == found
+    return found
+
+
+def test_labels_are_in_the_file_when_they_are_given(store):
+    cat = store.label_named([3, 4], "cat", "card")
+    assert names(store) == {3: "cat", 4: "cat"}
+    store.label([4], None, "card")
+    store.label_named([5], "  dog ", "map")
+    store.label([6], cat.number, "search")
+    assert names(store) == {3: "cat", 5: "dog", 6: "cat"}
+
+
+def test_undo_and_redo_any_number_of_steps(store):
+    states = [names(store)]
+    for step in range(30):
+        store.label_named([step % 7, step], f"class {step % 4}", "card")
+        states.append(names(store))
+    for state in states[-2::-1]:
+        assert store.undo() is not None
+        assert names(store) == state
+    assert store.undo() is None
+    for state in states[1:]:
+        assert store.redo() is not None
+        assert names(store) == state
+    assert store.redo() is None
+
+
+def test_a_new_action_ends_what_can_be_done_again(store):
+    store.label_named([1], "a", "card")
+    store.undo()
+    store.label_named([2], "b", "card")
+    assert store.redo() is None
+    assert names(store) == {2: "b"}
+
+
+def test_classes_are_renamed_merged_and_deleted_with_undo(store):
+    cat, dog, cow = (store.label_named([row], name, "card") for row, name in enumerate(["cat", "dog", "cow"]))
+    store.change_class(cat.number, name="feline", colour="#123456", key="f")
+    store.merge(dog.number, cow.number)
+    store.merge(cow.number, cat.number)
+    assert names(store) == dict.fromkeys(range(3), "feline")
+    assert [one.name for one in store.classes] == ["feline"]
+    store.delete(cat.number)
+    assert names(store) == {}
+    store.undo()
+    store.undo()
+    assert names(store) == {0: "feline", 1: "cow", 2: "cow"}
+    store.undo()
+    store.undo()
+    assert names(store) == {0: "cat", 1: "dog", 2: "cow"}
+    with pytest.raises(UseError, match="merge the two"):
+        store.change_class(cat.number, name="dog")
+    with pytest.raises(UseError, match="with itself"):
+        store.merge(cat.number, cat.number)
+
+
+def test_keys_are_given_by_name_or_in_order(store):
+    for row, name in enumerate(["cat", "7", "x", "dog"]):
+        store.label_named([row], name, "card")
+    assert {one.name: one.key for one in store.classes} == {"cat": "1", "7": "7", "x": "x", "dog": "2"}
+    number = store.classes[0].number
+    store.change_class(number, key="7")
+    assert {one.name: one.key for one in store.classes} == {"cat": "7", "7": "1", "x": "x", "dog": "2"}
+
+
+def test_skipped_rows_are_asked_again_after_an_undo(store):
+    store.skip(4)
+    assert store.skipped() == {4}
+    store.label_named([4], "a", "card")
+    assert store.skipped() == set()
+    store.undo()
+    assert store.skipped() == {4}
+    store.undo()
+    assert store.skipped() == set()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "unknown", "?", "x" * 201, "a\x00b"])
+def test_names_that_files_could_not_hold_are_refused(store, name):
+    with pytest.raises(UseError):
+        store.label_named([1], name, "card")
+    assert names(store) == {}
+
+
+def test_rows_and_classes_that_do_not_exist_are_refused(store):
+    cat = store.label_named([1], "cat", "card")
+    for rows, label in (([50], cat.number), ([-1], cat.number), ([], cat.number), ([2], 99)):
+        with pytest.raises(UseError):
+            store.label(rows, label, "card")
+    assert names(store) == {1: "cat"}
+
+
+def test_another_table_is_refused(store, path):
+    store.close()
+    for n_rows, mark, words in ((51, "mark", "50 rows"), (50, "other", "other rows")):
+        with pytest.raises(UseError, match=words):
+            LabelStore(path, n_rows, mark)
+        with pytest.raises(UseError, match=words):
+            read_labels(path, n_rows, mark)
+
+
+def test_files_that_are_no_labels_are_refused(tmp_path):
+    (tmp_path / "noise.db").write_bytes(b"no database" * 100)
+    with pytest.raises(WorkError):
+        LabelStore(tmp_path / "noise.db", 5, "mark")
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
+        other.execute("CREATE TABLE things (a)")
+    with pytest.raises(UseError, match="not one of labels"):
+        LabelStore(tmp_path / "other.db", 5, "mark")
+
+
+def test_a_second_writer_is_told(store, path):
+    with pytest.raises(UseError, match="another Studio"):
+        LabelStore(path, 50, "mark")
+    store.label_named([1], "a", "card")  # the first goes on
+    store.close()
+    with LabelStore(path, 50, "mark") as again:
+        assert names(again) == {1: "a"}
+
+
+def test_labels_of_a_file_are_taken_over_once(store):
+    store.import_labels({1: "a", 2: "b", 3: "a"}, "file")
+    assert names(store) == {1: "a", 2: "b", 3: "a"}
+    store.label([1], None, "card")
+    store.import_labels({1: "a", 2: "c", 4: "d"}, "file")
+    assert names(store) == {2: "b", 3: "a", 4: "d"}
+
+
+ACTIONS = st.one_of(
+    st.tuples(st.just("label"), st.integers(0, 9), st.integers(0, 4)),
+    st.tuples(st.just("take"), st.integers(0, 9), st.just(0)),
+    st.tuples(st.just("merge"), st.integers(1, 4), st.integers(1, 4)),
+    st.tuples(st.just("rename"), st.integers(1, 4), st.integers(0, 4)),
+    st.tuples(st.just("delete"), st.integers(1, 4), st.just(0)),
+    st.tuples(st.sampled_from(["undo", "redo", "skip"]), st.integers(0, 9), st.just(0)),
+)
+
+
+@given(st.lists(ACTIONS, max_size=25))
+def test_whatever_is_done_the_file_holds_it(tmp_path_factory, actions):
+    path = tmp_path_factory.mktemp("store") / "x.labels.db"
+    with LabelStore(path, 10, "mark") as store:
+        for kind, a, b in actions:
+            does = {
+                "label": lambda a, b: store.label_named([a, 9 - a], f"class {b}", "card"),
+                "take": lambda a, _: store.label([a], None, "card"),
+                "merge": store.merge,
+                "rename": lambda a, b: store.change_class(a, name=f"class {b}"),
+                "delete": lambda a, _: store.delete(a),
+                "undo": lambda *_: store.undo(),
+                "redo": lambda *_: store.redo(),
+                "skip": lambda a, _: store.skip(a),
+            }[kind]
+            with suppress(UseError):
+                does(a, b)
+            before = names(store)
+        known = store.classes, store.skipped(), store.history, names(store)
+    with LabelStore(path, 10, "mark") as again:
+        assert (again.classes, again.skipped(), again.history, names(again)) == known
+        if actions:
+            assert before == known[3]
+
+
+def test_fingerprints_tell_tables_apart():
+    def table(values, name="a"):
+        return MemoryTable(pa.table({name: values}))
+
+    marks = {fingerprint_of(one) for one in (table([1, 2]), table([1, 3]), table([1, 2], "b"), table([1, 2, 2]))}
+    assert len(marks) == 4
+    assert fingerprint_of(table([1, 2])) in marks
+    X = np.arange(6.0).reshape(3, 2)
+    assert fingerprint_of(MemoryTable(pa.table({}), matrix=X)) != fingerprint_of(MemoryTable(pa.table({}), matrix=-X))
+
+
+def test_all_commands_take_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    truth = np.sort(np.arange(120) % 3)
+    X = 3 * np.eye(4)[truth] + np.random.default_rng(0).normal(0, 0.4, (120, 4))
+    lines = [",".join(f"{value:.4f}" for value in row) for row in X]
+    (tmp_path / "rows.csv").write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
+    with LabelStore(tmp_path / "rows.csv.labels.db", 120, fingerprint_of(open_table(tmp_path / "rows.csv"))) as store:
+        for row in range(0, 120, 10):
+            store.label_named([row], "abc"[truth[row]], "card")
+        assert run(["label", "rows.csv", "--labels", "rows.csv.labels.db", "-o", "out.csv", "--effort", "quick"]) == 0
+    with (tmp_path / "out.csv").open(newline="") as file:
+        labels = [line["label"] for line in csv.DictReader(file)]
+    assert np.mean([label == "abc"[t] for label, t in zip(labels, truth, strict=True)]) > 0.95
+    (tmp_path / "other.csv").write_text((tmp_path / "rows.csv").read_text().replace("0", "1"))
+    assert run(["label", "other.csv", "--labels", "rows.csv.labels.db", "-o", "other_out.csv"]) == 2
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from hidegl.files.label_store import LabelStore
+with LabelStore(Path(sys.argv[1]), 100000, "mark") as store:
+    start = len(store.labels())
+    for row in range(start, 100000):
+        store.label_named([row], "abc"[row % 3], "card")
+        print(row, flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
+def test_no_acknowledged_label_is_lost_by_kill(path):
+    for attempt in range(3):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        first = writer.stdout.readline()
+        time.sleep(0.05 + 0.1 * attempt)
+        os.kill(writer.pid, signal.SIGKILL)
+        acknowledged = [int(line) for line in [first, *writer.stdout.read().split()]]
+        writer.wait()
+        writer.stdout.close()
+        found = read_labels(path, 100_000, "mark")
+        assert all(found[row] == "abc"[row % 3] for row in acknowledged)
