@@ -8,6 +8,7 @@ import time
 from sklearn.datasets import load_digits
 
 from hidegl.cli.screen import Screen
+from hidegl.cli.sources import Source
 from hidegl.cli.studio import session_of
 from hidegl.cli.work import Asked, Task
 
@@ -42,7 +43,7 @@ def write_texts(path, n_rows=90):
 
 def open_session(path, *, labels=None, text=None, effort="quick", embedder=None):
     asked = Asked(labels, None, None, None, False, text, embedder, False)
-    return session_of(Task.read(path, Screen(quiet=True), asked), None, effort=effort, seed=0)
+    return session_of(Task.read(Source.of([path]), Screen(quiet=True), asked), None, effort=effort, seed=0)
 
 
 def wait_for(ready, seconds=30):

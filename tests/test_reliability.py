@@ -28,6 +28,7 @@ from hidegl.basics.whole_files import replacing, together
 from hidegl.cli.running import run
 from hidegl.datasets import make_three_moons
 from hidegl.files.writing import Signs, write_table
+from hidegl.questions.suggestions import RankedRows, representatives
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import fingerprint
 
@@ -431,3 +432,17 @@ def test_memory_of_files_is_asked_for_once_more(monkeypatch):
     memory.check_room(1000, "a file")
     with pytest.raises(MemoryError, match="a file needs 2 KB of memory, but only 1 KB are free"):
         memory.check_room(1500, "a file")
+
+
+# Questions
+
+
+def test_rows_are_ranked_as_one_pass_for_each_round_would(moons):
+    X, _, _ = moons
+    Z = HiDeGL(15, random_state=0).fit(X).structures_[0].Z
+    taken = np.random.default_rng(0).random(len(X)) < 0.2
+    ranked = RankedRows.of(Z)
+    for _ in range(8):
+        rows = ranked.next(taken)
+        np.testing.assert_array_equal(rows, representatives(Z, taken))
+        taken[rows[rows >= 0][::2]] = True

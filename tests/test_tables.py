@@ -194,3 +194,17 @@ def test_its_own_output_is_read_as_labels_where_they_were_given(folder, capsys):
     pd.testing.assert_frame_equal(first, second)
     hidegl("label shop.csv --labels first.csv -o third.csv")
     pd.testing.assert_frame_equal(first, pd.read_csv("third.csv"))
+
+
+def test_margins_of_images_stay_and_other_constants_go(folder, capsys):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 16, size=(40, 36)) + 10 * np.repeat([[0], [1]], 20, axis=0)
+    images[:, 5] = 0
+    columns = {f"pixel_{j}": images[:, j].tolist() for j in range(36)}
+    few = ["a" if i % 5 == 0 else "" for i in range(20)] + ["b"] * 20
+    write("pixels.csv", {**columns, "kind": few})
+    hidegl("label pixels.csv --labels kind --effort quick")
+    assert "36 columns of numbers" in capsys.readouterr().err
+    write("few.csv", {**{name: columns[name] for name in ("pixel_4", "pixel_5", "pixel_6")}, "kind": few})
+    hidegl("label few.csv --labels kind --effort quick")
+    assert "pixel_5 (the same in every row)" in capsys.readouterr().err

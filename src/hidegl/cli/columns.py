@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
 from hidegl.cli.texts import FEW_NUMBERS, telling_text
-from hidegl.embedding.column_kinds import MOST_LEVELS, Kind, kind_of
+from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, kind_of
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -25,6 +25,7 @@ from hidegl.files.columns import (
 )
 from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
+from hidegl.structure.preparation import FEW_COLUMNS
 
 RESULT_NAMES = ("label", "confidence", "given")
 
@@ -122,6 +123,7 @@ def choose_columns(
     if of_vectors := [name for name in names if holds_vectors(table, name)]:
         return of_longest(table, of_vectors, names, left_out, wanted)
     kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name) for name in names}
+    kinds = with_margins(table, kinds)
     left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
     used = {name: kind for name, kind in kinds.items() if kind.name}
     if numbers_only:
@@ -177,6 +179,17 @@ def kind_in(table: Table, name: str) -> Kind:
     if name.lower() in ALWAYS_LABELS:
         return Kind("", "named like labels, which are elsewhere; --columns takes it")
     return kind_of(name, beginning(table, name))
+
+
+def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:
+    """The same, but in a table of very many numbers, such as pixels, a column that never changes is a margin of it."""
+    used = [kind.name for kind in kinds.values() if kind.name]
+    if len(used) <= FEW_COLUMNS or any(name != "number" for name in used):
+        return kinds
+    return {
+        name: Kind("number") if kind.reason == CONSTANT and is_numeric(table.schema.field(name).type) else kind
+        for name, kind in kinds.items()
+    }
 
 
 def wanted_kind(table: Table, name: str) -> Kind:
