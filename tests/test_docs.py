@@ -93,12 +93,13 @@ def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypat
         assert page.with_tables(text, page.tables()) == text
 
 
-def test_the_table_on_texts_is_that_of_the_stored_results(monkeypatch):
+@pytest.mark.parametrize("name", ["texts", "images", "tables"])
+def test_the_table_of_a_guide_is_that_of_the_stored_results(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    texts = importlib.import_module("texts")
-    page = texts.PAGE.read_text()
-    assert "<!-- texts -->\n|" in page
-    assert texts.with_tables(page, texts.tables()) == page
+    benchmark = importlib.import_module(name)
+    page = benchmark.PAGE.read_text()
+    assert f"<!-- {name} -->\n|" in page
+    assert benchmark.with_tables(page, benchmark.tables()) == page
 
 
 def test_every_result_says_what_it_was_measured_on():

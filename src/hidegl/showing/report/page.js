@@ -150,7 +150,7 @@
   }
   for (const table of document.querySelectorAll(".wide > table")) {
     const rows = [...table.tBodies[0].rows];
-    if (rows.length > 8) searchable(table.parentElement, rows, `${rows.length} rows`);
+    if (rows.length > 12) searchable(table.parentElement, rows, `${rows.length} rows`);
   }
   if (chips.length > 12) searchable(document.querySelector(".chips"), chips, `${chips.length} classes`);
   requestAnimationFrame(place);
