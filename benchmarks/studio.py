@@ -313,8 +313,8 @@ def tables() -> dict[str, str]:
     if results["kills"]:
         k = results["kills"]
         found["kills"] = (
-            f"The server was killed (`kill -9`) {k['kills']} times while a script labelled up to {PER_SECOND} rows a second, "
-            f"{k['labels_asked_for']:,} labels in all: {k['acknowledged_labels_lost'] or 'no'} acknowledged label was "
+            f"The server was killed (`kill -9`) {k['kills']} times while a script labelled up to {PER_SECOND} rows a "
+            f"second, {k['labels_asked_for']:,} labels in all: {k['acknowledged_labels_lost'] or 'no'} acknowledged label was "
             f"lost, and the file opened each time."
         )
     lines = [
