@@ -314,8 +314,8 @@ def tables() -> dict[str, str]:
         k = results["kills"]
         found["kills"] = (
             f"The server was killed (`kill -9`) {k['kills']} times while a script labelled up to {PER_SECOND} rows a "
-            f"second, {k['labels_asked_for']:,} labels in all: {k['acknowledged_labels_lost'] or 'no'} acknowledged label was "
-            f"lost, and the file opened each time."
+            f"second, {k['labels_asked_for']:,} labels in all: {k['acknowledged_labels_lost'] or 'no'} acknowledged "
+            f"label was lost, and the file opened each time."
         )
     lines = [
         "| data | rows | classes | key to next card, p95 | key to recoloured map, p95 | first card | memory | load |",
