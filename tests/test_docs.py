@@ -143,3 +143,19 @@ def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
     for example in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
         exec(example, names)
     assert names["model"].score(X, truth) > 0.99
+
+
+def test_the_numbers_of_the_studio_page_are_those_stored():
+    page = (ROOT / "docs" / "studio.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "studio.json").read_text())
+    kills = results["kills"]
+    assert f"{kills['kills']} times" in page
+    assert f"{kills['labels_asked_for']:,} labels in all" in page
+    assert kills["acknowledged_labels_lost"] == 0
+    for name, row in results["latency"].items():
+        times = (f"{row[what]['p95']:.0f} ms" for what in ("next_card_ms", "recoloured_map_ms"))
+        assert f"| {name} | {row['rows']:,} | {row['classes']} | {' | '.join(times)} |" in page
+    for name, records in results["person"].items():
+        own = [one["accuracy"] for one in records if one["way"] == "studio" and one["labels"] == 100]
+        line = next(line for line in page.splitlines() if line.startswith(f"| {name} | studio |"))
+        assert f"| {100 * np.mean(own):.1f} % (" in line
