@@ -37,26 +37,26 @@ def test_name_in_the_paper_map_exists(name):
     pytest.fail(f"{name} is no module")
 
 
-@pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
 def test_links_and_files_in_the_documents_exist(page):
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
         assert ((ROOT / page).parent / target).exists(), target
 
 
-def test_numbers_in_the_readme_are_those_that_are_stored():
-    readme = (ROOT / "README.md").read_text()
+def test_numbers_of_one_model_are_those_that_are_stored():
+    page = (ROOT / "docs" / "accuracy.md").read_text()
     results = json.loads((ROOT / "benchmarks" / "results" / "comparison.json").read_text())["results"]
     for row in results:
         line = next(
             line
-            for line in readme.splitlines()
+            for line in page.splitlines()
             if line.startswith(f"| {row['data']} | {row['rows']:,} | {row['labels']} |")
         )
         assert f"{row['mean']:.1f} ± {row['std']:.1f}" in line
     core = json.loads((ROOT / "benchmarks" / "results" / "core.json").read_text())
     for n_points, name in (("auto", "HiDeGL()"), (500, "HiDeGL(500)")):
-        line = next(line for line in readme.splitlines() if line.startswith(f"| `{name}` |"))
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
         cells = core["mnist_accuracy"][f"n_points={n_points}"].values()
         assert line == f"| `{name}` | " + " | ".join(f"{cell['mean']:.1f} ± {cell['std']:.1f}" for cell in cells) + " |"
     fit, rows = core["mnist_fit"], core["new_rows"]
@@ -67,7 +67,7 @@ def test_numbers_in_the_readme_are_those_that_are_stored():
         f"{rows['unlabelled_rows_of_the_fit']['mean']:.1f} % of them",
         f"{rows['new_rows']['mean']:.1f} % of 10,000",
     ):
-        assert number in readme
+        assert number in page
 
 
 def test_the_numbers_of_the_speed_page_are_those_stored():
@@ -87,10 +87,9 @@ def test_the_numbers_of_the_speed_page_are_those_stored():
 def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     page = importlib.import_module("suggest_page")
-    for path, shown in ((ROOT / "docs" / "choosing_labels.md", set(page.tables())), (ROOT / "README.md", {"chosen"})):
-        text = path.read_text()
-        assert {name for name in page.tables() if f"<!-- {name} -->\n|" in text} == shown
-        assert page.with_tables(text, page.tables()) == text
+    text = (ROOT / "docs" / "choosing_labels.md").read_text()
+    assert all(f"<!-- {name} -->\n|" in text for name in page.tables())
+    assert page.with_tables(text, page.tables()) == text
 
 
 def test_the_table_on_texts_is_that_of_the_stored_results(monkeypatch):
@@ -124,21 +123,56 @@ def test_the_tables_of_the_accuracy_page_are_those_of_the_stored_results(monkeyp
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     monkeypatch.syspath_prepend(ROOT / "benchmarks" / "accuracy")
     page = importlib.import_module("page")
-    results = page.all_results()
-    for path in (ROOT / "docs" / "accuracy.md", ROOT / "README.md"):
-        text = path.read_text()
-        shown = {name for name in page.tables(results) if f"<!-- {name} -->\n|" in text}
-        in_readme = {"grid_means", "means", "mnist"}
-        assert shown == (set(page.tables(results)) if path.name == "accuracy.md" else in_readme)
-        assert page.with_tables(text, page.tables(results)) == text
+    tables = page.tables(page.all_results())
+    text = (ROOT / "docs" / "accuracy.md").read_text()
+    assert all(f"<!-- {name} -->\n|" in text for name in tables)
+    assert page.with_tables(text, tables) == text
+    check_the_readme(cells_of(tables["grid_means"]), tables["accepted"], tables["grid"])
+
+
+def cells_of(table):
+    return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def check_the_readme(grid_means, accepted, grid):
+    """Its table is made of the means over all sets and of the times on MNIST, its first lines of Banking77."""
+    readme = (ROOT / "README.md").read_text()
+    stored = json.loads((ROOT / "benchmarks" / "results" / "ensemble.json").read_text())["turns"]["methods"]
+    for name, column, timed in (
+        ("`AutoHiDeGL()`", 1, 'AutoHiDeGL("default")'),
+        ("logistic regression", 2, "logistic regression"),
+        ("LabelSpreading", 5, "LabelSpreading"),
+        ("Poisson learning", 6, "Poisson"),
+    ):
+        line = next(line for line in readme.splitlines() if line.startswith(f"| {name} |"))
+        means = [next(row[column] for row in grid_means if row[0] == per_class) for per_class in ("1", "5", "20")]
+        shown = f"{stored[timed]['accuracy']:.1f}", str(stored[timed]["seconds"])
+        assert cells_of(line) == [[name, *means, *shown]]
+    share, right = re.search(r"Banking77 .*? \| (\d+)% \(([\d.]+)% right\) \|[^|]*\|[^|]*\|$", accepted, re.MULTILINE).groups()
+    ours, logistic = re.search(r"Banking77 \| 5 \| ([\d.]+) .* \| ([\d.]+) \|", grid).groups()
+    for words in (f"**{share} %** of the labels", f"({right} %", f"{ours} % of its labels", f"{logistic} %"):
+        assert words in readme
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+
+
+def test_the_block_of_the_readme_prints_what_it_says(capsys):
+    (block,) = blocks("README.md")
+    exec(block, {})
+    printed = re.findall(r"^print\(.*#\s(.*?)(?:;.*)?$", block, re.MULTILINE)
+    assert len(printed) == 2
+    assert capsys.readouterr().out.splitlines() == printed
 
 
 @pytest.mark.filterwarnings("ignore:one label only for the class")
-def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["first_steps", "python"])
+def test_examples_in_the_documents_run(page, moons, tmp_path, monkeypatch):
     X, y, truth = moons
     monkeypatch.chdir(tmp_path)
     np.save("embeddings.npy", X)
     names = {"X": X, "y": y, "X_new": X[:5], "y_better": truth}
-    for example in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
+    for example in blocks(f"docs/{page}.md"):
         exec(example, names)
     assert names["model"].score(X, truth) > 0.99

@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md and README.md and their plot, from the stored results; nothing is fitted here.
+"""The tables of docs/accuracy.md and their plot, from the stored results; nothing is fitted here.
 
 python benchmarks/accuracy/page.py
 """
@@ -17,12 +17,12 @@ import cells
 import peers
 from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
-from harness import BY_CLASS, DOCS, RECORDS, ROOT, finish_panels, paper_best, stored, title, with_tables
+from harness import BY_CLASS, DOCS, RECORDS, finish_panels, paper_best, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
 
-PAGES = (DOCS / "accuracy.md", ROOT / "README.md")
+PAGE = DOCS / "accuracy.md"
 DRAWS = range(1000, 1010)
 """Those of the report: not for development. docs/accuracy.md says how often they were run."""
 
@@ -320,10 +320,9 @@ def plot(results: Results, path: Path) -> None:
 
 def main() -> None:
     results = all_results()
-    for page in PAGES:
-        text = with_tables(page.read_text(), tables(results))
-        with replacing(page) as file:
-            file.write(text.encode())
+    text = with_tables(PAGE.read_text(), tables(results))
+    with replacing(PAGE) as file:
+        file.write(text.encode())
     plot(results, DOCS / "accuracy.png")
 
 
