@@ -52,7 +52,7 @@ test-all: lint dist
 	HIDEGL_TEST_ALL=1 $(BIN)/pytest -n auto --maxprocesses 4
 
 docs: $(VENV)/installed-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs/site build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees -c docs/site docs build/site
 	$(BIN)/python docs/site/check_links.py build/site
 
 dist: $(VENV)/installed-dist
