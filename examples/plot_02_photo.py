@@ -2,7 +2,8 @@
 Paint a photo from a few strokes
 ================================
 
-Each patch of a photo is a row. Four strokes label some patches as flower or background, and the labels spread to all others.
+Each patch of a photo is a row. Four strokes label some patches as flower or background, and the labels
+spread to all others.
 """
 
 import matplotlib.pyplot as plt
@@ -29,6 +30,7 @@ strokes = [
 ]
 for name, down, across in strokes:
     y[down, across] = name
+given = np.sum(y != None)  # noqa: E711
 
 model = AutoHiDeGL(random_state=0).fit(X, y.ravel())
 probability = model.label_distributions_[:, list(model.classes_).index("flower")].reshape(tall, wide)
@@ -43,6 +45,8 @@ for name, down, across in strokes:
 axes[1].imshow(probability, cmap="magma", vmin=0, vmax=1)
 smooth = np.kron(probability, np.ones((6, 6)))[..., None]
 axes[2].imshow(smooth * photo + (1 - smooth) * photo.mean(axis=2, keepdims=True) * 0.6)
-for ax, title in zip(axes, ["24 patches are labelled", "probability of flower", "background in grey"], strict=True):
+for ax, title in zip(
+    axes, [f"{given} patches are labelled", "probability of flower", "background in grey"], strict=True
+):
     ax.set_title(title)
     ax.set_axis_off()

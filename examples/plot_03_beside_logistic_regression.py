@@ -2,8 +2,8 @@
 Beside logistic regression
 ==========================
 
-Most people fit a logistic regression to the few labels that they have. It sees the labelled rows only. hidegl also learns
-from the rows without a label: where they are dense, and how dense regions are connected.
+Most people fit a logistic regression to the few labels that they have. It sees the labelled rows only. hidegl
+also learns from the rows without a label: where they are dense, and how dense regions are connected.
 """
 
 import matplotlib.pyplot as plt
@@ -45,8 +45,9 @@ for (name, values), colour in zip(found.items(), ["#1f6feb", "#d1495b", "#8d99ae
     values = np.array(values)
     ax.plot(counts, values.mean(axis=1), "o-", color=colour, lw=2.5)
     ax.fill_between(counts, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.15)
-    ax.annotate(name, (counts[0], values[0].mean()), (8, -14), textcoords="offset points", color=colour, weight="bold")
-ax.set(xscale="log", xticks=counts, xlabel="number of labels", ylabel="right labels, %")
+    end = counts[-1], values[-1].mean()
+    ax.annotate(name, end, (10, -4), textcoords="offset points", color=colour, weight="bold")
+ax.set(xscale="log", xticks=counts, xlim=(18, 480), xlabel="number of labels", ylabel="right labels, %")
 ax.set_xticklabels(counts)
 ax.minorticks_off()
 ax.spines[["top", "right"]].set_visible(False)

@@ -2,8 +2,8 @@
 Accept labels at 95 %, and review the rest
 ==========================================
 
-Probabilities are calibrated by leave-one-out over the labels. So you can ask for labels of which 95 % are right, and look
-at the other rows yourself.
+Probabilities are calibrated by leave-one-out over the labels. So you can ask for labels of which 95 % are right, and
+look at the other rows yourself.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 
 X, truth = load_digits(return_X_y=True)
-y = hide_labels(truth, draw_labels(truth, 30, seed=2, kind="balanced"))
+y = hide_labels(truth, draw_labels(truth, 60, seed=2, kind="balanced"))
 model = AutoHiDeGL(random_state=0).fit(X, y)
 
 labels = model.accept(0.95)
@@ -23,7 +23,8 @@ print(f"accepted: {accepted.sum():,} labels; {np.mean(labels[accepted] == truth[
 print(f"for review: {np.sum(y == -1) - accepted.sum():,} rows")
 
 # %%
-# The precision that you ask for decides how much work is left. Points show what the model expects, the line what is true.
+# The precision that you ask for decides how much work is left. Points show what the model expects, the line what is
+# true. A point below the line is on the safe side: more labels are right than were promised.
 
 rows = np.flatnonzero(y == -1)
 surest = rows[np.argsort(-model.label_distributions_[rows].max(axis=1))]
@@ -36,7 +37,8 @@ fig, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
 ax.plot(100 * shares, 100 * precision, color="#1f6feb", lw=2.5, label="labels that are right, of the surest")
 ax.plot([100 * a.share for a in expected], [100 * a.expected_precision for a in expected], "o", color="#d1495b", ms=9)
 for p, a in zip(asked, expected, strict=True):
-    ax.annotate(f"accept({p})", (100 * a.share, 100 * a.expected_precision), (-12, -16), textcoords="offset points", ha="right")
+    place = 100 * a.share, 100 * a.expected_precision
+    ax.annotate(f"accept({p})", place, (-12, -14), textcoords="offset points", ha="right")
 ax.set(xlabel="accepted labels, %", ylabel="right labels, %", ylim=(85, 100.5))
 ax.legend(frameon=False, loc="lower left")
 ax.spines[["top", "right"]].set_visible(False)

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 
 from hidegl import AutoHiDeGL
 
+# sphinx_gallery_thumbnail_number = 2
 warnings.filterwarnings("ignore", "one label only for the class")  # ten labels for ten classes
 
 X, truth = load_digits(return_X_y=True)

@@ -2,8 +2,8 @@
 Find wrong labels
 =================
 
-Six of 100 labels were changed by mistake. `audit` hides each label, predicts it from the others, and gives the probability
-that it is wrong.
+Six of 100 labels were changed by mistake. `audit` hides each label, predicts it from the others, and gives the
+probability that it is wrong.
 """
 
 import matplotlib.pyplot as plt

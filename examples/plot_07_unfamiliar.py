@@ -2,8 +2,8 @@
 Rows of a class that nobody has named
 =====================================
 
-A classifier gives every row one of the classes that it knows. Here nobody has labelled a 6. `unfamiliar` finds groups of rows
-in which nothing is labelled.
+A classifier gives every row one of the classes that it knows. Here nobody has labelled a 6. `unfamiliar` finds groups
+of rows in which nothing is labelled.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from hidegl import AutoHiDeGL
-from hidegl.datasets import draw_labels, hide_labels
+from hidegl.datasets import draw_labels
 
 X, truth = load_digits(return_X_y=True)
 known = np.flatnonzero(truth != 6)

@@ -1,9 +1,9 @@
 """
-A confidence of 90 % is right in 9 of 10 cases
-==============================================
+How far to trust a confidence
+=============================
 
-With 40 labels there are none to spare for calibration. hidegl hides each label in turn, predicts it from the others, and
-calibrates its probabilities by what it got right. Logistic regression on so few labels is a guess at best.
+With 40 labels there are none to spare for calibration. hidegl hides each label in turn, predicts it from the others,
+and calibrates its probabilities by what it got right.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,9 @@ for seed in range(4):
         found[name].append((confidence, right))
 
 # %%
-# Each point is a tenth of the rows. On the line, confidence and truth agree.
+# Each point is a tenth of the rows. On the line, confidence and truth agree; above it, more labels are right than was
+# said. hidegl is cautious here: few labels cannot prove that a probability is close to 1. Logistic regression is close
+# to the line as well, but says 90 % of far fewer rows.
 
 fig, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
 ax.plot([0.2, 1], [0.2, 1], color="0.6", ls="--", lw=1)

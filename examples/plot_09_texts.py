@@ -2,8 +2,8 @@
 Texts by their words
 ====================
 
-`TextEmbedder("words")` needs no network and no download: words and pairs of words, weighted and reduced to a few columns.
-The extra `text` has a sentence model, which is better on short texts.
+`TextEmbedder("words")` needs no network and no download: words and pairs of words, weighted and reduced to a few
+columns. The extra `text` has a sentence model, which is better on short texts.
 """
 
 import matplotlib.pyplot as plt

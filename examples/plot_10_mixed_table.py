@@ -44,7 +44,8 @@ fig, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
 for name, colour in zip(model.classes_, ["#1f6feb", "#d1495b", "#edae49"], strict=True):
     rows = model.transduction_ == name
     sure = model.label_distributions_[rows].max(axis=1)
-    ax.scatter(frame.loc[rows, "proline"], frame.loc[rows, "flavanoids"], s=20 + 80 * sure**4, color=colour, label=name, alpha=0.7)
+    x, up = frame.loc[rows, "proline"], frame.loc[rows, "flavanoids"]
+    ax.scatter(x, up, s=20 + 80 * sure**4, color=colour, label=name, alpha=0.7)
 wrong = model.transduction_ != truth
 ax.scatter(frame.loc[wrong, "proline"], frame.loc[wrong, "flavanoids"], marker="x", s=90, color="black", label="wrong")
 ax.set(xlabel="proline", ylabel="flavanoids")

@@ -20,8 +20,8 @@ points = model.points_
 heads, tails = np.nonzero(np.triu(model.tree_.toarray()))
 
 # %%
-# 1. A few *high-dense points* move to where rows are dense. 2. A spanning tree joins them. 3. Labels walk over points and tree,
-# not through empty space.
+# 1. A few *high-dense points* move to where rows are dense. 2. A spanning tree joins them. 3. Labels walk over points
+# and tree, not through empty space.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharex=True, sharey=True)
 axes[0].scatter(*X[:, :2].T, s=6, color="#c3cad6")

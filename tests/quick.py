@@ -1,4 +1,4 @@
-"""The tests of the core: less than a minute, with nothing but hidegl and its extra `quick`. `make test-quick` runs them.
+"""The tests of the core: less than a minute, with hidegl and its extra `quick` alone. `make test-quick` runs them.
 
 python tests/quick.py [options of pytest]
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-CORE = ("auto", "datasets", "estimator", "graph", "house", "labels", "points", "preparation", "settings", "tree")
+CORE = ("bad_input", "datasets", "estimator", "graph", "house", "labels", "persistence", "points", "settings", "tree")
 
 if __name__ == "__main__":
     files = [str(TESTS / f"test_{name}.py") for name in CORE]

@@ -1,4 +1,4 @@
-"""What is released: versions that agree, archives with the right content, and a wheel that works in a bare environment."""
+"""What is released: versions that agree, archives with the right content, a wheel that works in a bare environment."""
 
 from __future__ import annotations
 

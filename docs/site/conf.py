@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 0,
     "image_srcset": ["2x"],
+    "thumbnail_size": (480, 300),
 }
 warnings.filterwarnings("ignore", category=UserWarning, module="hidegl")
 
