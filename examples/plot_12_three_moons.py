@@ -44,4 +44,3 @@ for ax, title in zip(axes, ["1. points", "2. tree", "3. labels spread"], strict=
 
 print(f"{np.mean(model.transduction_ == truth):.1%} of {len(X):,} labels are right, from 3")
 plot_tree(model, X, y)
-plt.show()

@@ -32,6 +32,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 default_role = "py:obj"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autosummary_generate = True
 autosummary_ignore_module_all = False
