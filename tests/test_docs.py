@@ -153,8 +153,8 @@ def check_the_readme(grid_means, accepted, grid):
         assert cells_of(line) == [[name, *means, *shown]]
     five_per_class = next(row[3] for row in cells_of(accepted) if row[0] == "Banking77")
     share, right = re.fullmatch(r"(\d+)% \(([\d.]+)% right\)", five_per_class).groups()
-    ours, logistic = re.search(r"Banking77 \| 5 \| ([\d.]+) .* \| ([\d.]+) \|", grid).groups()
-    for words in (f"**{share} %** of the labels", f"({right} %", f"{ours} % of its labels", f"{logistic} %"):
+    ours, _, logistic = next(row[2:5] for row in cells_of(grid) if row[:2] == ["Banking77", "5"])
+    for words in (f"**{share} %** of the labels", f"({right} %", f"{ours.split()[0]} % of its labels", f"{logistic} % ("):
         assert words in readme
 
 
