@@ -30,7 +30,7 @@ strokes = [
 ]
 for name, down, across in strokes:
     y[down, across] = name
-given = np.sum(y != None)  # noqa: E711
+given = sum(name is not None for name in y.ravel())
 
 model = AutoHiDeGL(random_state=0).fit(X, y.ravel())
 probability = model.label_distributions_[:, list(model.classes_).index("flower")].reshape(tall, wide)
@@ -45,8 +45,7 @@ for name, down, across in strokes:
 axes[1].imshow(probability, cmap="magma", vmin=0, vmax=1)
 smooth = np.kron(probability, np.ones((6, 6)))[..., None]
 axes[2].imshow(smooth * photo + (1 - smooth) * photo.mean(axis=2, keepdims=True) * 0.6)
-for ax, title in zip(
-    axes, [f"{given} patches are labelled", "probability of flower", "background in grey"], strict=True
-):
+titles = f"{given} patches are labelled", "probability of flower", "background in grey"
+for ax, title in zip(axes, titles, strict=True):
     ax.set_title(title)
     ax.set_axis_off()

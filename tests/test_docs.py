@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 ROOT = Path(__file__).parent.parent
 NAMES = re.findall(r"`(hidegl\.[\w.]+|tests/\w+\.py::\w+)`", (ROOT / "docs" / "paper_map.md").read_text())
@@ -35,6 +36,18 @@ def test_name_in_the_paper_map_exists(name):
             found = getattr(found, part)
         return
     pytest.fail(f"{name} is no module")
+
+
+PUBLIC = ("hidegl", "hidegl.baselines", "hidegl.datasets", "hidegl.embedding", "hidegl.showing")
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_lists_every_public_name(module):
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed = page.split(f".. currentmodule:: {module}\n")[1].split("```")[0].split()
+    names = set(importlib.import_module(module).__all__) - {"__version__", "Embedder"}
+    assert names <= set(listed)
+    assert "`hidegl.embedding.Embedder`" in page  # a type, without a page of its own
 
 
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
@@ -154,8 +167,21 @@ def check_the_readme(grid_means, accepted, grid):
     five_per_class = next(row[3] for row in cells_of(accepted) if row[0] == "Banking77")
     share, right = re.fullmatch(r"(\d+)% \(([\d.]+)% right\)", five_per_class).groups()
     ours, _, logistic = next(row[2:5] for row in cells_of(grid) if row[:2] == ["Banking77", "5"])
-    for words in (f"**{share} %** of the labels", f"({right} %", f"{ours.split()[0]} % of its labels", f"{logistic} % ("):
+    for words in (
+        f"**{share} %** of the labels",
+        f"({right} %",
+        f"{ours.split()[0]} % of its labels",
+        f"{logistic} % (",
+    ):
         assert words in readme
+    home = (ROOT / "docs" / "index.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    five = next(row for row in grid_means if row[0] == "5")
+    for words in (f"{share} % accepted at 95 %", f"{right} % of the accepted", f"{five[1]} % instead of {five[2]} %"):
+        assert words in home
+    when = (ROOT / "docs" / "when.md").read_text()
+    for row in grid_means:
+        if row[0] in ("1", "5", "20"):
+            assert f"| {row[0]} | **{row[1]}** | {row[2]} | {row[5]} | {row[6]} |\n" in when
 
 
 def blocks(page):
@@ -164,10 +190,14 @@ def blocks(page):
 
 def test_the_block_of_the_readme_prints_what_it_says(capsys):
     (block,) = blocks("README.md")
-    exec(block, {})
+    names = {}
+    exec(block, names)
     printed = re.findall(r"^print\(.*#\s(.*?)(?:;.*)?$", block, re.MULTILINE)
     assert len(printed) == 2
     assert capsys.readouterr().out.splitlines() == printed
+    X, truth = names["X"], names["truth"]
+    logistic = LogisticRegression(max_iter=5000).fit(X[:30], truth[:30])
+    assert f"logistic regression has {logistic.score(X[30:], truth[30:]):.3f}" in block
 
 
 @pytest.mark.filterwarnings("ignore:one label only for the class")

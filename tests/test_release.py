@@ -86,7 +86,9 @@ def test_the_archives_hold_what_they_should(archives):
     with tarfile.open(sdist) as archive:
         parts = {name.split("/", 1)[1] for name in archive.getnames()}
     assert {"README.md", "LICENSE", "docs/architecture.md", "examples/README.rst", "tests/quick.py"} <= parts
-    assert not [name for name in parts if name.endswith(".jsonl") or "docs/paper/trials" in name or "__pycache__" in name]
+    assert not [
+        name for name in parts if name.endswith(".jsonl") or "docs/paper/trials" in name or "__pycache__" in name
+    ]
     assert wheel.stat().st_size < 2e6
     assert sdist.stat().st_size < 12e6
 
@@ -102,6 +104,18 @@ print(hidegl.__version__, round(model.score(*load_digits(return_X_y=True)), 2) >
 print(sorted(name for name in ("torch", "pyarrow", "bokeh", "matplotlib", "typer") if name in sys.modules))
 """
 
+WORKS_WITH = {
+    "files": "from hidegl.embedding import TableEncoder",
+    "report": "from hidegl.showing import write_report",
+    "plots": "from hidegl.showing import plot_map",
+    "knn": "import faiss, hidegl.baselines",
+    "cli": "import hidegl.cli.app",
+    "studio": "import hidegl.browser.server",
+    "text": "from hidegl.embedding import TextEmbedder; TextEmbedder('minilm').fit(['two words', 'or three'])",
+    "dask": "import dask.array, distributed",
+}
+"""What each extra is for, installed one after the other. `gpu` and `images` are left out: torch is gigabytes."""
+
 
 @pytest.mark.slow
 def test_the_wheel_works_in_a_bare_environment(archives, tmp_path):
@@ -114,5 +128,7 @@ def test_the_wheel_works_in_a_bare_environment(archives, tmp_path):
     done = subprocess.run([str(scripts / "hidegl"), "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "pip install 'hidegl[cli]'" in done.stderr  # the extra that it needs
-    run_or_skip([str(scripts / "python"), "-m", "pip", "install", "--quiet", f"{wheel}[cli]"])
+    for extra, works in WORKS_WITH.items():
+        run_or_skip([str(scripts / "python"), "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]"])
+        run_or_skip([str(scripts / "python"), "-c", works])
     assert "suggest" in run_or_skip([str(scripts / "hidegl"), "--help"])
