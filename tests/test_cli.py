@@ -377,6 +377,21 @@ def test_predict_fills_in_what_is_empty_and_says_so(heaps, folder, capsys):
     assert np.mean(np.array(read("new.predicted.csv")["label"]) == truth) > 0.97
 
 
+def test_a_report_is_made_from_a_saved_model(heaps, folder, capsys):
+    X, truth = heaps
+    columns = columns_of(X, truth)
+    write_csv("data.csv", {**columns, "note": [f"a note about {i}" for i in range(300)]})
+    hidegl("label data.csv --labels kind --columns x0,x1,x2,x3 --effort quick --model data.hidegl --report both.html")
+    hidegl("report data.hidegl")
+    assert "a note about" not in (folder / "data.html").read_text()
+    hidegl("report data.hidegl data.csv -o shown.html")
+    suggested = [
+        re.findall(r"a note about \d+", (folder / name).read_text().partition("Label these rows next")[2])
+        for name in ("both.html", "shown.html")
+    ]
+    assert suggested[0] == suggested[1] != []
+
+
 def test_json_is_all_that_is_printed(heaps, folder, capsys):
     X, truth = heaps
     write_csv("data.csv", columns_of(X, truth))

@@ -108,12 +108,13 @@ def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypat
     assert page.with_tables(text, page.tables()) == text
 
 
-def test_the_table_on_texts_is_that_of_the_stored_results(monkeypatch):
+@pytest.mark.parametrize("name", ["texts", "images", "tables"])
+def test_the_table_of_a_guide_is_that_of_the_stored_results(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    texts = importlib.import_module("texts")
-    page = texts.PAGE.read_text()
-    assert "<!-- texts -->\n|" in page
-    assert texts.with_tables(page, texts.tables()) == page
+    benchmark = importlib.import_module(name)
+    page = benchmark.PAGE.read_text()
+    assert f"<!-- {name} -->\n|" in page
+    assert benchmark.with_tables(page, benchmark.tables()) == page
 
 
 def test_every_result_says_what_it_was_measured_on():
@@ -210,3 +211,19 @@ def test_examples_in_the_documents_run(page, moons, tmp_path, monkeypatch):
     for example in blocks(f"docs/{page}.md"):
         exec(example, names)
     assert names["model"].score(X, truth) > 0.99
+
+
+def test_the_numbers_of_the_studio_page_are_those_stored():
+    page = (ROOT / "docs" / "studio.md").read_text()
+    results = json.loads((ROOT / "benchmarks" / "results" / "studio.json").read_text())
+    kills = results["kills"]
+    assert f"{kills['kills']} times" in page
+    assert f"{kills['labels_asked_for']:,} labels in all" in page
+    assert kills["acknowledged_labels_lost"] == 0
+    for name, row in results["latency"].items():
+        times = (f"{row[what]['p95']:.0f} ms" for what in ("next_card_ms", "recoloured_map_ms"))
+        assert f"| {name} | {row['rows']:,} | {row['classes']} | {' | '.join(times)} |" in page
+    for name, records in results["person"].items():
+        own = [one["accuracy"] for one in records if one["way"] == "studio" and one["labels"] == 100]
+        line = next(line for line in page.splitlines() if line.startswith(f"| {name} | studio |"))
+        assert f"| {100 * np.mean(own):.1f} % (" in line

@@ -190,17 +190,62 @@ def test_hovering_over_a_point_tells_about_it(browser, page):
     tab.close()
 
 
+CLASSES_OF = """(name) => [...new Set(Bokeh.documents.flatMap((d) => [...d.all_models])
+    .find((m) => m.name === name && m.data_source).data_source.data.code)].map(String)"""
+
+
 def test_a_click_on_a_class_shows_it_alone(browser, page):
     tab = opened(browser, page)
-    faint = """Bokeh.documents.flatMap((d) => [...d.all_models]).find((m) => m.name === "points" && m.data_source)
-        .data_source.data.shown.filter((a) => a < 0.1).length"""
-    assert tab.evaluate(faint) == 0
-    chip = tab.locator(".chip").first
+    names = tab.locator("#map-names .place")
+    assert len(tab.evaluate(CLASSES_OF, "points")) == names.count() == 3
+    chip = tab.locator(".chip").nth(1)
     chip.click()
     assert chip.get_attribute("aria-pressed") == "true"
-    assert tab.evaluate(faint) > 0
+    for name in ("points", "given"):
+        assert tab.evaluate(CLASSES_OF, name) == ["1"]
+    assert names.all_inner_texts() == [chip.inner_text().strip()]
     chip.click()
-    assert tab.evaluate(faint) == 0
+    assert len(tab.evaluate(CLASSES_OF, "points")) == 3
+    tab.close()
+
+
+def test_rows_of_tables_are_found_on_the_map_and_by_search(browser, page):
+    tab = opened(browser, page)
+    ring = tab.locator("#map-here")
+    assert not ring.is_visible()
+    row = tab.locator("tr[data-x]").first
+    row.focus()
+    row.press("Enter")
+    assert ring.is_visible()
+    tab.locator("tr[data-code]").last.click()
+    assert len(tab.evaluate(CLASSES_OF, "points")) == 1
+    box = tab.locator("section", has_text="Label these rows next").locator("input.search")
+    rows = tab.locator("section", has_text="Label these rows next").locator("tbody tr:visible")
+    assert rows.count() == 20
+    box.fill(rows.nth(3).locator("td").first.inner_text())
+    assert 1 <= rows.count() < 20
+    assert tab.complaints == []
+    tab.close()
+
+
+def test_77_classes_have_names_that_do_not_overlap(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    centres, y = rng.normal(size=(77, 8)) * 6, np.repeat(np.arange(77), 20)
+    names = np.array([f"a kind of question {number}" for number in range(77)])
+    few = np.where(np.arange(len(y)) % 20 < 2, names[y], None)
+    model = AutoHiDeGL("quick", random_state=0).fit(centres[y] + rng.normal(size=(len(y), 8)), few)
+    path = tmp_path / "many.html"
+    write_report(path, model)
+    tab = opened(browser, path)
+    boxes = [one.bounding_box() for one in tab.locator("#map-names .place").all()]
+    assert len(boxes) >= 15
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = abs(one["x"] - other["x"]) > 1 or abs(one["y"] - other["y"]) > 10
+            assert apart
+    tab.locator("input[aria-label='Search 77 classes']").fill("question 42")
+    assert tab.locator(".chip:visible").all_inner_texts() == ["a kind of question 42"]
+    assert tab.complaints == []
     tab.close()
 
 

@@ -290,6 +290,8 @@ def test_what_was_done_is_there_after_a_restart(tmp_path):
     assert post(client, "redo")["n_labels"] == 12
     found = post(client, "rows", words="WHEEL")
     assert found["total"] == 30
+    assert post(client, "label", words="wheel", name="car", source="search")["n_labels"] == 12 + 30 - 4
+    assert post(client, "undo")["n_labels"] == 12
     card = post(client, "card", row=0)["card"]
     assert EVIL in card["text"]  # as it is: the page sets it as text
     assert ["price", "0"] in card["cells"]

@@ -357,3 +357,37 @@ def test_names_and_categories_are_not_what_rows_are_about(folder, capsys):
     write("people.csv", columns)
     hidegl("label people.csv --labels topic --effort quick")
     assert "learning from the column 'length'" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def tiny_sentence_model(tmp_path_factory):
+    """A sentence-transformers model of a few numbers, in a folder."""
+    pytest.importorskip("sentence_transformers", reason="needs sentence-transformers")
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    torch.manual_seed(0)
+    parts = tmp_path_factory.mktemp("parts")
+    config = BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    BertModel(config).save_pretrained(parts)
+    BertTokenizerFast(vocab_file=str(Path(minilm.__file__).with_name("vocab.txt"))).save_pretrained(parts)
+    folder = tmp_path_factory.mktemp("model")
+    SentenceTransformer(modules=[Transformer(str(parts)), Pooling(16)], device="cpu").save(str(folder))
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_a_sentence_transformers_model_is_named_by_its_path(folder, tiny_sentence_model, capsys, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    columns, _ = table()
+    write("notes.csv", columns)
+    hidegl(f"label notes.csv --labels topic --embedder {tiny_sentence_model} --effort quick --model notes.hidegl")
+    assert f"240 texts by {tiny_sentence_model}" in " ".join(capsys.readouterr().err.split())
+    write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
+    hidegl("predict notes.hidegl new.csv")
+    assert len(read("new.predicted.csv")) == 2
+    (tiny_sentence_model / "modules.json").write_text("[]")
+    assert run(["predict", "notes.hidegl", "new.csv", "-f"]) == 1
+    assert "the embedder of notes.hidegl cannot be used" in capsys.readouterr().err

@@ -59,11 +59,11 @@ def precision(fields: Fields) -> float:
 
 
 def rows(session: Session, fields: Fields) -> list[int]:
-    """Rows by number, or all rows without a label of some points of the map."""
-    if "points" not in fields:
+    """Rows by number; or all rows without a label that are at some points of the map, or have some words."""
+    if "points" not in fields and "words" not in fields:
         return wholes(fields, "rows")
     labels = session.store.labels()
-    return [row for row in session.rows.rows_of_points(wholes(fields, "points")).tolist() if row not in labels]
+    return [row for row in found_rows(session, fields).tolist() if row not in labels]
 
 
 # Questions

@@ -33,7 +33,7 @@ from hidegl.cli.options import (
     Text,
     Without,
 )
-from hidegl.cli.saved import inspect, predict
+from hidegl.cli.saved import inspect, predict, report
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
@@ -265,6 +265,7 @@ def audit(
 app.command()(studio)
 app.command()(predict)
 app.command()(inspect)
+app.command()(report)
 
 
 @app.command()

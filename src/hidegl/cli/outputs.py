@@ -145,7 +145,7 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
             describe=lambda rows: named_rows(task, rows),
             seconds=seconds,
             thumbnails=task.thumbnails,
-            facts={"learned from": str(task.columns), "labels": task.labels.source},
+            facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
         )
 
 

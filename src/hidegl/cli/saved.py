@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from hidegl.cli.options import (
     Accept,
@@ -23,7 +25,7 @@ from hidegl.cli.options import (
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_distinct, named
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, check_new_file, named, writing
 
 if TYPE_CHECKING:
     from hidegl.cli.work import Model
@@ -108,6 +110,47 @@ def inspect(
     }
     screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
     screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+
+
+def report(
+    model: SavedModel,
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="The data of the model, so that the report shows rows.", metavar="[DATA]", show_default=False
+        ),
+    ] = None,
+    id: Id = None,  # noqa: A002
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write: .html.")] = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a report from a saved model. With the data that it was made from, the report shows what rows are.
+
+    [dim]hidegl report digits.hidegl digits.csv -o report.html[/]
+    """
+    from hidegl.cli.outputs import write_report_of
+    from hidegl.cli.sources import Source
+    from hidegl.cli.work import Asked, shown_rows
+    from hidegl.showing.report import write_report
+    from hidegl.showing.tallies import tally_of
+
+    screen = Screen(quiet=quiet)
+    out = output or model.with_suffix(".html")
+    check_new_file(out, (".html", ".htm"), force=force, option="-o")
+    learned = read_model(model)
+    if not learned.given_labels_.any:
+        raise UseError(f"{model} was made without labels, so there is nothing to report")
+    if data is None:
+        with writing(out):
+            write_report(out, learned, title=model.name)
+    else:
+        asked = Asked(id_column=id, encoding=encoding, table=table)
+        task = shown_rows(Source.of(data), asked, learned.n_rows_)
+        write_report_of(out, learned, task, tally_of(learned), None)
+    screen.note("report", str(out))
 
 
 def read_model(path: Path) -> Model:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from hidegl.cli.options import (
@@ -98,6 +97,8 @@ def studio(
 
 def session_of(task: Task, as_image: str | None, *, effort: str, seed: int) -> Session:
     """The session of a file, with the labels that it came with."""
+    import numpy as np
+
     from hidegl.browser.images import shape_of_text
     from hidegl.browser.rows import RowContents
     from hidegl.browser.session import Session
@@ -144,6 +145,8 @@ class FilesBeside:
         return like.with_name(like.name.partition(".labelled")[0] + "." + endings[kind])
 
     def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path:
+        import numpy as np
+
         from hidegl.cli import outputs, trust
         from hidegl.cli.labels import LabelColumn
         from hidegl.files.mistakes import writing

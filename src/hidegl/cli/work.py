@@ -204,6 +204,20 @@ class Task:
         return [name for name in dict.fromkeys([own_id, longest]) if name is not None]
 
 
+def shown_rows(source: Source, asked: Asked, n_rows: int) -> Task:
+    """The rows that a model was made from, to be shown."""
+    of_images = images.are_in(source)
+    table: Table = images.all_paths(source) if of_images else opened(source, asked)
+    if table.n_rows != n_rows:
+        raise UseError(
+            f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
+        )
+    if asked.id_column is not None and asked.id_column not in table.names:
+        raise UseError(f"--id: there is no column {asked.id_column!r}; the columns are {named(table.names, 8)}")
+    id_column = images.PATH if of_images else asked.id_column
+    return Task(source, table, Columns([], "images" if of_images else "matrix"), LabelColumn(None, ""), id_column)
+
+
 def opened(source: Source, asked: Asked) -> Table:
     table = source.open(asked.encoding)
     return table if asked.table is None else with_table(source, table, asked.table, asked.encoding)

@@ -1,8 +1,8 @@
 """A kernel ridge classifier: classes are smooth in the columns, whether rows cluster or not.
 
 Least squares of one-hot classes on a Gaussian kernel at the labelled rows. A wide kernel is almost a linear classifier,
-a narrow one almost the nearest labelled row. Width and penalty are those under which the labels are most likely, each
-predicted from the others (leave-one-out), which a ridge has in closed form for all classes at once:
+a narrow one almost the nearest labelled row. Width and penalty have a prior, and are those under which the labels are
+most likely, each predicted from the others (leave-one-out), which a ridge has in closed form for all classes at once:
 
     F = K (K + λ/w)⁻¹ Y,     F_i without label i = Y_i − (G⁻¹ Y)_i / (G⁻¹)_ii,     G = K + λ/w
 
@@ -27,8 +27,9 @@ WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """λ."""
 
-USUAL_WIDTH, USUAL_PENALTY = 1.0, 0.3
-"""Where no label can be judged by others."""
+USUAL_WIDTH, USUAL_PENALTY, USUAL_FACTOR = 3.0, 0.3, 5.0
+"""The prior of both: log-normal around these values, with a standard deviation of this factor. Few labels choose badly
+among many kernels, and without labels that others can judge, the usual values are taken."""
 
 USUAL_STEEPNESS = 5.0
 """What scores are usually multiplied with to be log-probabilities; a normal prior of its logarithm, of variance 1."""
@@ -89,10 +90,16 @@ def chosen(distances: Matrix, Y: Matrix, weights: Vector, codes: Any) -> tuple[f
     best, least = (USUAL_WIDTH, USUAL_PENALTY), np.inf
     for width in WIDTHS:
         F = np.stack(list(left_out_by_penalty(np.exp(distances / -width), Y, weights)))[:, judged]
-        losses = loss(F, codes[judged], steepest(F, codes[judged]))
+        losses = loss(F, codes[judged], steepest(F, codes[judged])) + unusual(width, np.array(PENALTIES))
         if losses.min() < least:
             best, least = (width, PENALTIES[int(losses.argmin())]), losses.min()
     return best
+
+
+def unusual(width: float, penalties: Vector) -> Vector:
+    """Minus the logarithm of the prior of a width and several penalties, up to a constant."""
+    away = np.log(width / USUAL_WIDTH) ** 2 + np.log(penalties / USUAL_PENALTY) ** 2
+    return away / (2 * np.log(USUAL_FACTOR) ** 2)
 
 
 def left_out_by_penalty(K: Matrix, Y: Matrix, weights: Vector) -> Iterator[Matrix]:

@@ -12,11 +12,12 @@ import { setUpProgress } from "./progress.js";
 import { Classes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
 
 const next = {
-  open() { tell("card"); }, close() {}, panel: nextPanel, choose: labelCard, name_: nameCard, accept: acceptCard, skip: skipCard, escape() {},
+  open() { tell("card"); }, close() {}, panel: nextPanel, choose: labelCard, create: nameCard, accept: acceptCard, skip: skipCard, escape() {},
 };
 const TABS = { next, doubts: new Doubts(), review: new Review(), unfamiliar: new Unfamiliar(), classes: new Classes(), search: new Search() };
 
 let open = "next";
+let drawn = ""; // of which state the panel was drawn
 let picked = null; // the list of rows that the map shows, above every tab
 
 const active = () => picked ?? TABS[open];
@@ -25,7 +26,7 @@ class Picked {
   constructor(list) { this.list = list; }
   panel() { return this.list.panel(() => this.escape()); }
   choose(number) { return this.list.label({ class: number }, this.list.everything).then(() => this.escape()); }
-  name_(name) { return this.list.label({ name }, this.list.everything).then(() => this.escape()); }
+  create(name) { return this.list.label({ name }, this.list.everything).then(() => this.escape()); }
   accept() { return this.list.accept(); }
   skip() {}
   escape() { picked = null; forget(); drawPanel(); }
@@ -196,7 +197,7 @@ function start() {
   history.replaceState(null, "", "/"); // the token is a cookie now
   setUpProgress();
   setUpChoices();
-  choices((number) => active().choose(number), (name) => active().name_(name));
+  choices((number) => active().choose(number), (name) => active().create(name));
   for (const name of Object.keys(TABS)) byId(`tab-${name}`).addEventListener("click", () => show(name));
   byId("tabs").addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -207,7 +208,12 @@ function start() {
   byId("help").addEventListener("click", openHelp);
   byId("export").addEventListener("click", openExport);
   addEventListener("keydown", pressed);
-  on("state", () => { drawState(); if (open !== "next" || picked !== null || currentCard() === null) drawPanel(); });
+  on("state", () => {
+    drawState();
+    const mark = JSON.stringify([model.state.classes, model.state.trust?.version, currentCard() === null && model.state.phase]);
+    if (mark !== drawn && (open !== "next" || picked !== null || currentCard() === null)) drawPanel();
+    drawn = mark;
+  });
   on("card", () => { if (open === "next" && picked === null) drawPanel(); if (model.state !== null) { drawChoices(hint()); showHere(currentCard()); } });
   on("map", () => showHere(currentCard()));
   for (const what of ["tab", "list"]) on(what, drawPanel);

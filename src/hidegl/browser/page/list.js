@@ -24,11 +24,12 @@ export class RowList {
     }
   }
 
-  /** Label the ticked rows; or all rows of the points, of which not all are listed. */
+  /** Label the ticked rows; or all rows that were found, of which not all are listed. */
   async label(fields, everything = false) {
     const rows = [...this.ticked];
     if (!everything && !rows.length) { say("Tick some rows first."); return; }
-    const target = everything ? { points: this.fields.points } : { rows };
+    const { points, words } = this.fields;
+    const target = !everything ? { rows } : words === undefined ? { points } : { words };
     await this.send({ ...target, ...fields, source: this.source });
   }
 
@@ -72,9 +73,9 @@ export class RowList {
         h("button", { type: "button", onclick: () => this.tickAll(false) }, "Tick none"),
         h("button", { type: "button", onclick: (event) => { letGo(event); this.accept(); } }, "Accept proposals ", key("Enter")),
         h("span", { class: "dim" }, `${count(this.ticked.size)} ticked: a class key labels them`)),
-      this.all && open && h("p", { class: "note" }, `Only the ${count(this.rows.length)} least sure rows are listed. `,
+      this.all && open && h("p", { class: "note" }, `${count(this.rows.length)} of ${count(this.total)} rows are listed${this.source === "map" ? ", the least sure first" : ""}. `,
         h("button", { type: "button", "aria-pressed": String(Boolean(this.everything)), onclick: () => { this.everything = !this.everything; tell("list"); } },
-          `Label all ${count(this.total)} instead`)),
+          "Label all that have no label")),
       h("ul", { class: "tiles" }, this.rows.map((row) => this.tile(row))),
       open && this.loaded && h("button", { type: "button", class: "more", onclick: () => this.load(this.rows.length) }, "More rows"));
   }
@@ -84,7 +85,7 @@ export class RowList {
     return h("li", { class: row.label === null ? "" : "given" }, h("label", {},
       h("input", { type: "checkbox", checked: this.ticked.has(row.row), "aria-label": `Row ${row.row}`, onchange: (event) => {
         this.ticked[event.target.checked ? "add" : "delete"](row.row);
-        tell("ticked");
+        tell("list");
       } }),
       content(row, { small: true }),
       h("span", { class: "said" }, label === null ? h("span", { class: "dim" }, "no label") : tag(label),

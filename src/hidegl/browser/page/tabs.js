@@ -42,7 +42,7 @@ class Asked {
   }
 
   choose(number) { return this.list?.label({ class: number }, this.list.everything); }
-  name_(name) { return this.list?.label({ name }, this.list.everything); }
+  create(name) { return this.list?.label({ name }, this.list.everything); }
   accept() { return this.list?.accept(); }
   skip() {}
   escape() { this.list = null; tell("tab"); }
@@ -73,7 +73,7 @@ export class Doubts extends Asked {
   }
 
   choose(number) { this.settle({ class: number }, `Now ${nameOf(number)}`); }
-  name_(name) { this.settle({ name }, `Now ${name}`); }
+  create(name) { this.settle({ name }, `Now ${name}`); }
   accept() { if (this.items[0]) this.choose(this.items[0].proposed); }
   skip() { if (this.items[0]) this.settle({ class: this.items[0].given }, "Kept"); }
 }
@@ -157,7 +157,7 @@ export class Search extends Asked {
   find() {
     const words = this.input.value.trim();
     if (!words) return;
-    this.list = new RowList(`“${words}”`, { words }, "search");
+    this.list = new RowList(`“${words}”`, { words }, "search", { all: true });
     this.input.blur();
     tell("tab");
     this.list.load();
@@ -192,7 +192,7 @@ export class Classes extends Asked {
   }
 
   choose(number) { document.querySelector(`tr[data-class="${number}"] input.name`)?.focus(); }
-  name_(name) { send("class", { name }); }
+  create(name) { send("class", { name }); }
 }
 
 function send(what, fields, words = "Saved") {

@@ -97,7 +97,6 @@ def add_points(plot: Any, contents: Contents) -> Any:
             "y": y,
             "size": size.round(1),
             "alpha": visible.round(2),
-            "shown": visible.round(2),
             "code": points.codes,
             "colour": colours[points.codes],
             "heading": [names[code] for code in points.codes],
@@ -110,7 +109,7 @@ def add_points(plot: Any, contents: Contents) -> Any:
         }
     )
     dots = plot.scatter(
-        "x", "y", size="size", fill_color="colour", fill_alpha="shown", line_color=None, source=source, name="points"
+        "x", "y", size="size", fill_color="colour", fill_alpha="alpha", line_color=None, source=source, name="points"
     )
     dots.nonselection_glyph = None
     return dots
@@ -134,6 +133,7 @@ def add_given(plot: Any, contents: Contents) -> Any:
     )
     stars.data_source.data.update(
         {
+            "code": codes,
             "heading": [names[code] for code in codes],
             "line": ["given label"] * len(rows),
             "example": [f"row {row:,}" for row in rows],
@@ -146,12 +146,14 @@ def add_given(plot: Any, contents: Contents) -> Any:
 def add_suggested(plot: Any, contents: Contents) -> Any:
     """Add rings around the points of the rows to label next."""
     rows = contents.suggested
-    at = contents.map.positions[contents.model.labelled_points().structure.points_of(rows)]
+    points = contents.model.labelled_points().structure.points_of(rows)
+    at = contents.map.positions[points]
     rings = plot.scatter(
         at[:, 0], at[:, 1], size=19, fill_color=None, line_width=1.6, line_dash=[3, 2], name="suggested"
     )
     rings.data_source.data.update(
         {
+            "code": contents.map.codes[points],
             "heading": ["Label next"] * len(rows),
             "line": [suggestion.reason for suggestion in contents.suggestions],
             "example": [f"row {row:,}" for row in rows],

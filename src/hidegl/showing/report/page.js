@@ -1,4 +1,4 @@
-// Puts the figures into the page, gives them the page's colours, and lets a click on a class show it alone.
+// Puts the figures into the page, gives them the page's colours, and joins tables and map.
 (async () => {
   const root = getComputedStyle(document.documentElement);
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -44,16 +44,115 @@
   // On a touch screen a finger on the map scrolls the page, until a tool is chosen.
   if (matchMedia("(pointer: coarse)").matches) map.toolbar.active_drag = null;
 
-  const points = model("GlyphRenderer", "points").data_source;
+  const sources = Object.fromEntries(["points", "given", "suggested"].map((name) => [name, model("GlyphRenderer", name).data_source]));
+  const whole = Object.fromEntries(Object.entries(sources).map(([name, source]) => [name, { ...source.data }]));
   const chips = [...document.querySelectorAll(".chip")];
+  const frame = document.getElementById("map");
+  const layer = frame.appendChild(Object.assign(document.createElement("div"), { id: "map-names" }));
+  const ring = frame.appendChild(Object.assign(document.createElement("div"), { id: "map-here", hidden: true }));
+  layer.setAttribute("aria-hidden", "true");
   let only = null;
-  for (const chip of chips) {
-    chip.addEventListener("click", () => {
-      only = only === chip.dataset.code ? null : chip.dataset.code;
-      for (const other of chips) other.setAttribute("aria-pressed", String(other.dataset.code === only));
-      const { alpha, code } = points.data;
-      points.data = { ...points.data, shown: Array.from(alpha, (a, i) => (only === null || String(code[i]) === only ? a : 0.05)) };
-    });
+  let found = null;
+
+  // A class alone: nothing else is drawn, and nothing else answers to the mouse.
+  function showOnly(code) {
+    only = code;
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.dataset.code === only));
+    for (const [name, source] of Object.entries(sources)) {
+      const kept = whole[name].code ? Array.from(whole[name].code, (c) => only === null || String(c) === only) : null;
+      if (kept) source.data = Object.fromEntries(Object.entries(whole[name]).map(([key, values]) => [key, Array.from(values).filter((_, i) => kept[i])]));
+    }
+    const edges = model("GlyphRenderer", "edges");
+    edges.glyph.setv({ line_alpha: { value: only === null ? 0.55 : 0.15 } });
+    place();
   }
+
+  // The names of classes, each in the midst of its points; of names that would overlap, those with more rows.
+  const views_of_map = [...(views.map.roots ?? Object.values(views.map))];
+  const view = views_of_map[0] ?? views.map;
+  const centres = (() => {
+    const { x, y, size, alpha, code } = whole.points;
+    const sums = new Map();
+    for (let i = 0; i < code.length; i++) {
+      const weight = size[i] ** 2 * alpha[i] ** 2;
+      const sum = sums.get(code[i]) ?? { code: code[i], weight: 0, x: 0, y: 0, points: [] };
+      sum.weight += weight; sum.x += weight * x[i]; sum.y += weight * y[i]; sum.points.push(i);
+      sums.set(code[i], sum);
+    }
+    return [...sums.values()].sort((one, other) => other.weight - one.weight).map((sum) => {
+      const far = (i) => (x[i] - sum.x / sum.weight) ** 2 + (y[i] - sum.y / sum.weight) ** 2;
+      const midst = sum.points.reduce((best, i) => (far(i) < far(best) ? i : best));
+      return { code: String(sum.code), x: x[midst], y: y[midst] };
+    });
+  })();
+
+  function place() {
+    const canvas = view.canvas_view.el.getBoundingClientRect();
+    const outside = frame.getBoundingClientRect();
+    const at = (x, y) => [view.frame.x_scale.compute(x) + canvas.left - outside.left, view.frame.y_scale.compute(y) + canvas.top - outside.top];
+    const many = centres.length > 20;
+    const taken = [];
+    const names = [];
+    for (const centre of centres) {
+      if (only !== null && centre.code !== only) continue;
+      const [sx, sy] = at(centre.x, centre.y);
+      const chip = chips.find((one) => one.dataset.code === centre.code);
+      const text = chip.textContent.trim();
+      const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 4 : 9);
+      const tall = many ? 8 : 12;
+      const box = [sx - half, sy - tall, sx + half, sy + tall];
+      if (sx < 0 || sy < 30 || sx > outside.width || sy > outside.height) continue;
+      if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
+      taken.push(box);
+      const name = document.createElement("span");
+      name.className = "place";
+      name.textContent = text;
+      name.style.left = `${Math.min(Math.max(sx, half), outside.width - half)}px`;
+      name.style.top = `${sy}px`;
+      name.style.borderColor = chip.querySelector(".swatch").style.background;
+      names.push(name);
+    }
+    layer.classList.toggle("many", many);
+    layer.replaceChildren(...names);
+    ring.hidden = found === null;
+    if (found !== null) {
+      const [sx, sy] = at(...found);
+      ring.style.left = `${sx}px`;
+      ring.style.top = `${sy}px`;
+    }
+  }
+  map.on_event("rangesupdate", place);
+  new ResizeObserver(() => requestAnimationFrame(place)).observe(frame);
+
+  for (const chip of chips) chip.addEventListener("click", () => showOnly(only === chip.dataset.code ? null : chip.dataset.code));
+
+  // A row of a table is shown on the map.
+  function act(element, action) {
+    element.tabIndex = 0;
+    element.addEventListener("click", action);
+    element.addEventListener("keydown", (event) => { if (event.key === "Enter") action(); });
+  }
+  const toMap = () => frame.scrollIntoView({ block: "center", behavior: "smooth" });
+  for (const row of document.querySelectorAll("tr[data-x]")) {
+    act(row, () => { found = [Number(row.dataset.x), Number(row.dataset.y)]; showOnly(null); toMap(); });
+  }
+  for (const row of document.querySelectorAll("tr[data-code]")) act(row, () => { showOnly(row.dataset.code); toMap(); });
+
+  // Long tables, and many classes, can be searched.
+  function searchable(parent, items, what) {
+    const box = Object.assign(document.createElement("input"), { type: "search", className: "search screen", placeholder: `Search ${what}` });
+    box.setAttribute("aria-label", box.placeholder);
+    box.addEventListener("input", () => {
+      const wanted = box.value.trim().toLowerCase();
+      for (const item of items) item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    });
+    parent.before(box);
+  }
+  for (const table of document.querySelectorAll(".wide > table")) {
+    const rows = [...table.tBodies[0].rows];
+    if (rows.length > 12) searchable(table.parentElement, rows, `${rows.length} rows`);
+  }
+  if (chips.length > 12) searchable(document.querySelector(".chips"), chips, `${chips.length} classes`);
+  requestAnimationFrame(place);
   document.documentElement.dataset.ready = "yes";
 })();

@@ -31,7 +31,7 @@ Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
 
 Thumbnails = Callable[[NDArray[np.intp]], list[str]]
 
-N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS = 20, 20, 12, 100, 10
+N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS, N_EXAMPLES = 20, 20, 12, 100, 10, 3
 """The maximum number of entries in each list."""
 
 LONGEST_TEXT = 240
@@ -105,6 +105,7 @@ def write_report(
 class ClassLine:
     """A line in the table of classes."""
 
+    code: int
     name: str
     colour: str
     given: int
@@ -142,6 +143,7 @@ class Contents:
         tally = self.tally
         lines = [
             ClassLine(
+                code=i,
                 name=self.class_names[i],
                 colour=self.colours[i],
                 given=int(tally.given[i]),
@@ -200,6 +202,30 @@ class Contents:
         """For each point, the row with the largest assignment to it, or −1."""
         structure = self.model.labelled_points().structure
         return representatives(structure.Z, np.zeros(self.model.n_rows_, dtype=bool))
+
+    @cached_property
+    def examples(self) -> list[NDArray[np.intp]]:
+        """For each class, rows of the points where it has most rows and is surest."""
+        weight = np.where(self.point_rows >= 0, self.map.mass * self.map.confidence, -1)
+        best = np.argsort(-weight, kind="stable")
+        return [
+            self.point_rows[
+                [point for point in best if self.map.codes[point] == code and weight[point] >= 0][:N_EXAMPLES]
+            ]
+            for code in range(len(self.class_names))
+        ]
+
+    def example_texts(self, code: int) -> list[str]:
+        """The text of the most typical row of a class, if rows have text."""
+        texts = self.texts(self.examples[code][:1], LONGEST_TEXT // 2)
+        return [text for text in texts if text]
+
+    def places(self, rows: Any) -> list[list[float]]:
+        """Where rows are on the map."""
+        rows = np.asarray(rows, dtype=np.intp)
+        if not len(rows):
+            return []
+        return self.map.positions[self.model.labelled_points().structure.points_of(rows)].round(4).tolist()
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
