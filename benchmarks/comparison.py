@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """The accuracies as README shows them."""
+    """The accuracies as docs/accuracy.md shows them."""
     methods = list(dict.fromkeys(row["method"] for row in results))
     lines = [f"| data | rows | labels | {' | '.join(methods)} |", "|---|---|---|" + "---|" * len(methods)]
     cells: dict[tuple[str, int, int], dict[str, str]] = {}

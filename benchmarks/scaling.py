@@ -182,7 +182,7 @@ Seconds from the rows to all labels, with 64 columns and k = 1,000, on two cores
 ## On a GPU
 
 ```bash
-pip install 'hidegl[gpu]'
+pip install '.[gpu]'
 ```
 
 `HiDeGL(device="cuda").fit(X)` sends an array to the GPU. An array that does not fit there is sent in blocks, which
@@ -233,7 +233,7 @@ takes more instructions than the product itself.
 ## On a cluster
 
 ```bash
-pip install 'hidegl[dask]'
+pip install '.[dask]'
 ```
 
 ```python

@@ -1,4 +1,4 @@
-"""Write docs/choosing_labels.md, its plot and a table of README.md from results/suggest, gains and audit."""
+"""Write docs/choosing_labels.md and its plot from results/suggest, gains and audit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from statistics import mean, stdev
 from typing import Any
 
-from harness import DOCS, RECORDS, ROOT, finish_panels, stored, title, with_tables
+from harness import DOCS, RECORDS, finish_panels, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
 
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
 DIGITS, OTHERS = SETS[:4], SETS[4:7]
 BUDGETS, RANDOM_BUDGETS = (1, 2, 5, 10), (1, 2, 5, 8, 10, 15)
 OURS, RANDOM = "hidegl", "random"
-PAGES = (DOCS / "choosing_labels.md", ROOT / "README.md")
+PAGE = DOCS / "choosing_labels.md"
 
 
 class Accuracies:
@@ -159,8 +159,7 @@ def plot() -> None:
 
 
 def write() -> None:
-    for page in PAGES:
-        text = with_tables(page.read_text(), tables())
-        with replacing(page) as file:
-            file.write(text.encode())
+    text = with_tables(PAGE.read_text(), tables())
+    with replacing(PAGE) as file:
+        file.write(text.encode())
     plot()

@@ -11,6 +11,13 @@ settings.register_profile("hidegl", deadline=None, max_examples=40, derandomize=
 settings.load_profile("hidegl")
 
 
+def pytest_collection_modifyitems(items):
+    if not os.environ.get("HIDEGL_TEST_ALL"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: `make test-all` runs it"))
+
+
 @pytest.fixture
 def moons():
     """Three-moon with three labels: X, y with −1, and the truth."""

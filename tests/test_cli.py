@@ -29,7 +29,7 @@ from hidegl.auto import EFFORTS
 from hidegl.cli.running import run
 
 DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"
-README = Path(__file__).parent.parent / "README.md"
+FIRST_STEPS = DOCS.with_name("first_steps.md")
 
 
 def commands(text):
@@ -301,13 +301,13 @@ def test_the_column_named_label_is_found_and_completed(heaps, folder, capsys):
 # Commands
 
 
-def test_the_loop_of_the_readme(folder, capsys, monkeypatch):
+def test_the_loop_of_the_first_steps(folder, capsys, monkeypatch):
     monkeypatch.setitem(EFFORTS, "default", EFFORTS["quick"])
     X, truth = load_digits(return_X_y=True)
     table = {f"pixel_{j}": X[:, j].astype(int).tolist() for j in range(64)}
     write_csv("digits.csv", {name: values[:1500] for name, values in table.items()})
     write_csv("new.csv", {name: values[1500:] for name, values in reversed(table.items())})  # columns in another order
-    loop = [command for command, _ in commands(README.read_text()) if command.startswith("hidegl")]
+    loop = [command for command, _ in commands(FIRST_STEPS.read_text()) if command.startswith("hidegl")]
     assert [command.split()[1] for command in loop] == ["suggest", "label", "label", "audit", "predict"]
     for command in loop:
         hidegl(command.removeprefix("hidegl "))

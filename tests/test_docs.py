@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 ROOT = Path(__file__).parent.parent
 NAMES = re.findall(r"`(hidegl\.[\w.]+|tests/\w+\.py::\w+)`", (ROOT / "docs" / "paper_map.md").read_text())
@@ -37,26 +38,41 @@ def test_name_in_the_paper_map_exists(name):
     pytest.fail(f"{name} is no module")
 
 
-@pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+PUBLIC = ("hidegl", "hidegl.baselines", "hidegl.datasets", "hidegl.embedding", "hidegl.showing")
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_lists_every_public_name(module):
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed = page.split(f".. currentmodule:: {module}\n")[1].split("```")[0].split()
+    names = set(importlib.import_module(module).__all__) - {"__version__", "Embedder"}
+    assert names <= set(listed)
+    assert "`hidegl.embedding.Embedder`" in page  # a type, without a page of its own
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_and_files_in_the_documents_exist(page):
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
         assert ((ROOT / page).parent / target).exists(), target
 
 
-def test_numbers_in_the_readme_are_those_that_are_stored():
-    readme = (ROOT / "README.md").read_text()
+def test_numbers_of_one_model_are_those_that_are_stored():
+    page = (ROOT / "docs" / "accuracy.md").read_text()
     results = json.loads((ROOT / "benchmarks" / "results" / "comparison.json").read_text())["results"]
     for row in results:
         line = next(
             line
-            for line in readme.splitlines()
+            for line in page.splitlines()
             if line.startswith(f"| {row['data']} | {row['rows']:,} | {row['labels']} |")
         )
         assert f"{row['mean']:.1f} ± {row['std']:.1f}" in line
     core = json.loads((ROOT / "benchmarks" / "results" / "core.json").read_text())
     for n_points, name in (("auto", "HiDeGL()"), (500, "HiDeGL(500)")):
-        line = next(line for line in readme.splitlines() if line.startswith(f"| `{name}` |"))
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
         cells = core["mnist_accuracy"][f"n_points={n_points}"].values()
         assert line == f"| `{name}` | " + " | ".join(f"{cell['mean']:.1f} ± {cell['std']:.1f}" for cell in cells) + " |"
     fit, rows = core["mnist_fit"], core["new_rows"]
@@ -67,7 +83,7 @@ def test_numbers_in_the_readme_are_those_that_are_stored():
         f"{rows['unlabelled_rows_of_the_fit']['mean']:.1f} % of them",
         f"{rows['new_rows']['mean']:.1f} % of 10,000",
     ):
-        assert number in readme
+        assert number in page
 
 
 def test_the_numbers_of_the_speed_page_are_those_stored():
@@ -87,10 +103,9 @@ def test_the_numbers_of_the_speed_page_are_those_stored():
 def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     page = importlib.import_module("suggest_page")
-    for path, shown in ((ROOT / "docs" / "choosing_labels.md", set(page.tables())), (ROOT / "README.md", {"chosen"})):
-        text = path.read_text()
-        assert {name for name in page.tables() if f"<!-- {name} -->\n|" in text} == shown
-        assert page.with_tables(text, page.tables()) == text
+    text = (ROOT / "docs" / "choosing_labels.md").read_text()
+    assert all(f"<!-- {name} -->\n|" in text for name in page.tables())
+    assert page.with_tables(text, page.tables()) == text
 
 
 @pytest.mark.parametrize("name", ["texts", "images", "tables"])
@@ -126,21 +141,62 @@ def test_the_tables_of_the_accuracy_page_are_those_of_the_stored_results(monkeyp
     monkeypatch.syspath_prepend(ROOT / "benchmarks" / "accuracy")
     page = importlib.import_module("page")
     results = page.all_results()
-    for path in (ROOT / "docs" / "accuracy.md", ROOT / "README.md"):
-        text = path.read_text()
-        shown = {name for name in page.tables(results) if f"<!-- {name} -->\n|" in text}
-        in_readme = {"grid_means", "means", "mnist"}
-        assert shown == (set(page.tables(results)) if path.name == "accuracy.md" else in_readme)
-        assert page.with_tables(text, page.tables(results)) == text
+    tables = page.tables(results)
+    text = (ROOT / "docs" / "accuracy.md").read_text()
+    assert all(f"<!-- {name} -->\n|" in text for name in tables)
+    assert page.with_tables(text, tables) == text
+    for short in page.SHORT_PAGES:
+        assert f"<!-- beside -->\n{page.beside_table(results)}\n<!-- end -->" in short.read_text()
+    check_first_lines(cells_of(tables["grid_means"]), tables["accepted"], tables["grid"])
+
+
+def cells_of(table):
+    return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def check_first_lines(grid_means, accepted, grid):
+    """Its first lines are of Banking77, as are those of the home page."""
+    readme = (ROOT / "README.md").read_text()
+    five_per_class = next(row[3] for row in cells_of(accepted) if row[0] == "Banking77")
+    share, right = re.fullmatch(r"(\d+)% \(([\d.]+)% right\)", five_per_class).groups()
+    ours, _, logistic = next(row[2:5] for row in cells_of(grid) if row[:2] == ["Banking77", "5"])
+    for words in (
+        f"**{share} %** of the labels",
+        f"({right} %",
+        f"{ours.split()[0]} % of its labels",
+        f"{logistic} % (",
+    ):
+        assert words in readme
+    home = (ROOT / "docs" / "index.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    five = next(row for row in grid_means if row[0] == "5")
+    for words in (f"{share} % accepted at 95 %", f"{right} % of the accepted", f"{five[1]} % instead of {five[2]} %"):
+        assert words in home
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+
+
+def test_the_block_of_the_readme_prints_what_it_says(capsys):
+    (block,) = blocks("README.md")
+    names = {}
+    exec(block, names)
+    printed = re.findall(r"^print\(.*#\s(.*?)(?:;.*)?$", block, re.MULTILINE)
+    assert len(printed) == 2
+    assert capsys.readouterr().out.splitlines() == printed
+    X, truth = names["X"], names["truth"]
+    logistic = LogisticRegression(max_iter=5000).fit(X[:30], truth[:30])
+    assert f"logistic regression has {logistic.score(X[30:], truth[30:]):.3f}" in block
 
 
 @pytest.mark.filterwarnings("ignore:one label only for the class")
-def test_examples_in_the_readme_run(moons, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["first_steps", "python"])
+def test_examples_in_the_documents_run(page, moons, tmp_path, monkeypatch):
     X, y, truth = moons
     monkeypatch.chdir(tmp_path)
     np.save("embeddings.npy", X)
     names = {"X": X, "y": y, "X_new": X[:5], "y_better": truth}
-    for example in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL):
+    for example in blocks(f"docs/{page}.md"):
         exec(example, names)
     assert names["model"].score(X, truth) > 0.99
 

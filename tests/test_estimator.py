@@ -231,7 +231,7 @@ def test_fitted_model_does_not_hold_the_rows(moons):
 
 
 def test_public_names():
-    assert set(hidegl.__all__) == {"AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows"}
+    assert set(hidegl.__all__) == {"AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows", "studio"}
 
 
 def test_relabel_obeys_parameters_that_were_changed(moons):

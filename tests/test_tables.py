@@ -60,6 +60,8 @@ KINDS = {
     "text": (pa.array([f"{i} long words in this text" for i in range(100)]), "note", "text", ""),
     "id": (pa.array([5, 3, 8]), "customer_id", "", "an id"),
     "ID": (pa.array(["a", "b", "a"]), "Individual ID", "", "an id"),
+    "id, in one word": (pa.array([5, 3, 8]), "userId", "", "an id"),
+    "no id": (pa.array([5.0, 3.5, 8.1]), "malic_acid", "number", ""),
     "names": (pa.array([f"name{i}" for i in range(100)]), "who", "", "it names the rows"),
     "zip code": (pa.array(range(10_000, 20_000, 7)), "zip", "", "a code, not an amount"),
     "few zip codes": (pa.array([10_115, 20_095] * 20), "zip", "category", ""),

@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md and README.md and their plot, from the stored results; nothing is fitted here.
+"""The tables of docs/accuracy.md, docs/when.md and README.md, and a plot, from the stored results; nothing is fitted.
 
 python benchmarks/accuracy/page.py
 """
@@ -22,7 +22,8 @@ from hidegl.basics.whole_files import replacing
 from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
 
-PAGES = (DOCS / "accuracy.md", ROOT / "README.md")
+PAGE = DOCS / "accuracy.md"
+SHORT_PAGES = (ROOT / "README.md", DOCS / "when.md")
 DRAWS = range(1000, 1010)
 """Those of the report: not for development. docs/accuracy.md says how often they were run."""
 
@@ -128,6 +129,26 @@ def grid_means_table(results: Results) -> str:
         wanted = [(data, counts[place]) for data, counts in GRID.items()]
         first, *others = [f"{float(results.mean_over(method, wanted)):.1f}" for method in GRID_METHODS]
         lines.append(f"| {per_class} | {' | '.join([f'**{first}**', *others])} |")
+    return "\n".join(lines)
+
+
+def beside_table(results: Results) -> str:
+    """What the first pages show: the means over all sets, and the accuracy and seconds on MNIST."""
+    timed = stored("ensemble")["turns"]["methods"]
+    shown = {
+        "`AutoHiDeGL()`": ("default", 'AutoHiDeGL("default")'),
+        "Poisson learning": ("Poisson", "Poisson"),
+        "LabelSpreading": ("LabelSpreading", "LabelSpreading"),
+        "logistic regression": ("logistic regression, C by cross-validation", "logistic regression"),
+    }
+    lines = ["| | 1 label per class | 5 | 20 | MNIST, 50 labels | seconds |", "|---|---|---|---|---|---|"]
+    for name, (method, in_turns) in shown.items():
+        wanted = [[(data, counts[PER_CLASS.index(n)]) for data, counts in GRID.items()] for n in (1, 5, 20)]
+        values = [f"{float(results.mean_over(method, cells)):.1f}" for cells in wanted]
+        values.append(f"{timed[in_turns]['accuracy']:.1f}")
+        if method == "default":
+            values = [f"**{value}**" for value in values]
+        lines.append(f"| {' | '.join([name, *values])} | {timed[in_turns]['seconds']} |")
     return "\n".join(lines)
 
 
@@ -320,8 +341,9 @@ def plot(results: Results, path: Path) -> None:
 
 def main() -> None:
     results = all_results()
-    for page in PAGES:
-        text = with_tables(page.read_text(), tables(results))
+    beside = {"beside": beside_table(results)}
+    for page, shown in [(PAGE, tables(results)), *((short, beside) for short in SHORT_PAGES)]:
+        text = with_tables(page.read_text(), shown)
         with replacing(page) as file:
             file.write(text.encode())
     plot(results, DOCS / "accuracy.png")

@@ -90,7 +90,7 @@ class AutoHiDeGL(CalibratedModel):
         What was chosen; `summary()` says it in words.
     n_features_in_ : int
         The number of columns of X.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, where X has names.
 
     Examples

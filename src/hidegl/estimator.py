@@ -124,7 +124,7 @@ class HiDeGL(Model):
         How many rows each point has, Zᵀ1.
     coef_ : array of shape (n_points, n_classes)
         What the labels say about each point, A.
-    objective_ : array of shape (n_iter_ + 1,)
+    objective_ : array of shape (n_iterations + 1,)
         The objective at each iteration on `learning_rows`; it never decreases.
     n_iter_ : int
         Iterations run on them.
@@ -134,7 +134,7 @@ class HiDeGL(Model):
         What every "auto" became.
     n_features_in_ : int
         The number of columns of X.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, where X has names.
 
     Examples

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hidegl.files.columns import is_numeric, is_text, spoken
 
 ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
-ID_ENDINGS = re.compile(r"(?:^|[_\W])(?:id|uuid|guid)$|[a-z]I[dD]$", re.IGNORECASE)
+ID_ENDINGS = re.compile(r"(?:^|[_\W])(?:id|uuid|guid)$|(?-i:[a-z]I[dD]$)", re.IGNORECASE)
 NUMBERING = re.compile(r"(?:^|[_\W])(?:no|nr|num|number|serial|index|key)$", re.IGNORECASE)
 CODES = re.compile(
     r"(?:^|[_\W])(?:zip|(?:zip|post|postal)[_ ]?code|postal|plz|phone|tel|fax|ssn|iban|isbn|ean|sku)(?:$|[_\W])",

@@ -27,7 +27,7 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *,
     Parameters
     ----------
     path : str or path
-        A file, a folder of Parquet files, or a pattern such as "embeddings/*.parquet".
+        A file, a folder of Parquet files, or a pattern such as `embeddings/*.parquet`.
     columns : list of str, default=None
         The columns of a table to use: numbers, or one column of lists. None: the only column of lists, or else all
         columns, which must be numbers.
