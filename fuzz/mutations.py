@@ -87,7 +87,8 @@ def with_wrong_value(header: Any, rng: Rng) -> None:
     if way < 0.1:
         del inside[key]
     elif way < 0.4 and isinstance(inside[key], int | float) and not isinstance(inside[key], bool):
-        inside[key] = inside[key] * one_of(rng, [-1, 0, 0.5, 2, 1e6, 1e-6, 1e300]) + one_of(rng, [0, 0, 1, -1])
+        factor, more = one_of(rng, [-1, 0, 0.5, 2, 1e6, 1e-6, 1e300]), one_of(rng, [0, 0, 1, -1])
+        inside[key] = float(inside[key]) * factor + more if abs(inside[key]) < 1e300 else -1
     else:
         inside[key] = copy.deepcopy(one_of(rng, VALUES))
 
@@ -130,8 +131,11 @@ def with_wrong_shape(array: np.ndarray, rng: Rng) -> np.ndarray:
 
 def with_wrong_type(array: np.ndarray, rng: Rng) -> np.ndarray:
     types = "f2 f4 f8 >f8 >f4 g c16 i1 i4 i8 >i8 u8 ? U3 S3 M8[s] V8".split()  # noqa: SIM905
+    kind = one_of(rng, types)
+    if array.dtype.kind in "MU":  # some conversions of dates and texts are errors of numpy itself
+        return array.astype("V8")
     with np.errstate(all="ignore"):
-        return array.astype(one_of(rng, types))
+        return array.astype(kind)
 
 
 def with_wrong_array(arrays: dict[str, np.ndarray], rng: Rng) -> None:

@@ -206,7 +206,7 @@ def wanted_kind(table: Table, name: str) -> Kind:
 
 
 def beginning(table: Table, name: str) -> pa.ChunkedArray:
-    return next(table.batches([name])).column(0) if table.on_disk else table.column(name)
+    return table.first_rows(name) if table.on_disk else table.column(name)
 
 
 def explain(left_out: dict[str, str]) -> str:

@@ -34,7 +34,7 @@ def telling_text(table: Table, names: list[str]) -> str | None:
     lengths = {}
     for name in names:
         if is_text(table.schema.field(name).type):
-            some = [text for text in next(table.batches([name])).column(0).slice(0, LOOKED_AT).to_pylist() if text]
+            some = [text for text in table.first_rows(name).slice(0, LOOKED_AT).to_pylist() if text]
             words = np.mean([len(text.split()) for text in some]) if some else 0
             if words >= FEWEST_WORDS and len(set(some)) >= DISTINCT * len(some):
                 lengths[name] = words

@@ -110,10 +110,11 @@ class Both:
         return values, {"network_mean": self.network_mean, "pixels_mean": self.pixels_mean}
 
 
-def chosen(name: str, images: list[Image]) -> Way:
+def chosen(name: str, images: list[Image], *, local: bool = False) -> Way:
     """The way with this name, for images like these.
 
-    "auto": the network if it is here, beside the pixels if the images are aligned; or the pixels alone.
+    "auto": the network if it is here, beside the pixels if the images are aligned; or the pixels alone. With `local`,
+    nothing is downloaded.
     """
     if name == "auto":
         beside = "+pixels" if are_aligned(images) else ""
@@ -124,7 +125,9 @@ def chosen(name: str, images: list[Image]) -> Way:
         return Network()
     if name == "pixels":
         return Pixels.fitting(images)
-    return Both.learned(images) if name == "efficientnet+pixels" else Named.found(name, tuple(probe_images()))
+    if name == "efficientnet+pixels":
+        return Both.learned(images)
+    return Named.found(name, tuple(probe_images()), local=local)
 
 
 def are_aligned(images: list[Image]) -> bool:
@@ -140,13 +143,13 @@ def restored(state: State, named: str | None = None) -> Way:
     """The same way again; an error if it is not here, or not the same."""
     stored = Stored(*state, EMBEDDER)
     check_named(stored.text("name"), named)
-    return same_as_saved(way_of(stored), state)
+    return same_as_saved(way_of(stored, local=named is None), state)
 
 
-def way_of(stored: Stored) -> Way:
+def way_of(stored: Stored, *, local: bool) -> Way:
     name = stored.text("name")
     if name not in ("pixels", "efficientnet+pixels"):
-        return chosen(name, [])
+        return chosen(name, [], local=local)
     pixels = Pixels(stored.whole("width", 1, MOST_SIDE), stored.whole("height", 1, MOST_SIDE))
     if name == "pixels":
         return pixels

@@ -56,6 +56,6 @@ def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
             return values
         for name in ("name", "mark", "embedder"):
             stored.text(name)
-        if values["kind"] == "texts" and values.get("columns") is not None:
+        if values["kind"] == "texts" and stored.value("columns") is not None:
             stored.names("columns")
     return values

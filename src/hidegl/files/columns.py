@@ -79,7 +79,7 @@ def width(table: Table, name: str) -> int:
     kind = table.schema.field(name).type
     if pa.types.is_fixed_size_list(kind):
         return kind.list_size
-    first = next(table.batches([name])).column(0)[0].as_py()
+    first = table.first_rows(name)[0].as_py()
     return len(parsed_vector(first) if isinstance(first, str) else first or ())
 
 

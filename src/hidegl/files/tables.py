@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hidegl.files.mistakes import UseError, named
+from hidegl.files.mistakes import UseError, WorkError, named
 
 if TYPE_CHECKING:
     from hidegl.files.csv import CsvLayout
@@ -41,6 +41,13 @@ class Table(ABC):
     @abstractmethod
     def batches(self, names: list[str]) -> Iterator[pa.Table]:
         """These columns of all rows, in batches."""
+
+    def first_rows(self, name: str) -> pa.ChunkedArray:
+        """A column of the first batch."""
+        batch = next(self.batches([name]), None)
+        if batch is None:
+            raise WorkError("the data cannot be read: it is said to have rows, but holds none")
+        return batch.column(0)
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:

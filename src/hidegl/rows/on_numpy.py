@@ -127,13 +127,24 @@ def solve_tree(
     degree = np.bincount(ends, minlength=k)
     entries = np.concatenate([np.full(len(ends), -weight), diagonal + weight * degree])
     places = np.concatenate([ends, np.arange(k)]), np.concatenate([tails, heads, np.arange(k)])
-    factor = scipy.sparse.linalg.splu(
+    try:
+        factor = factored(entries, places, k)
+    except RuntimeError:
+        if not np.isfinite(entries).all():
+            return np.full_like(right, np.nan)  # the likelihood is not finite either, which is said there
+        # Singular up to rounding: the masses vanish beside the weight of the tree.
+        entries[-k:] += k * np.finfo(float).eps * entries.max()
+        factor = factored(entries, places, k)
+    return factor.solve(np.ascontiguousarray(right))
+
+
+def factored(entries: NDArray[np.float64], places: tuple[Any, Any], k: int) -> Any:
+    return scipy.sparse.linalg.splu(
         sp.csc_array((entries, places), shape=(k, k)),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
-    return factor.solve(np.ascontiguousarray(right))
 
 
 def quantile(X: NDArray[Any], q: float) -> NDArray[Any]:

@@ -20,6 +20,9 @@ from hidegl.rows.base import Rows
 from hidegl.structure.preparation import Preparation, furthest_point
 from hidegl.structure.stages import Step
 
+WIDTHS = "(1e-300, 1e300)"
+"""Of assignments: beyond, likelihoods of no data are finite."""
+
 
 class Checkpoint:
     """The file of one fit. With no path, nothing is kept and nothing is found."""
@@ -98,7 +101,7 @@ class Checkpoint:
             C = stored.array("C", "numbers", "k r", f"[{-self._furthest}, {self._furthest}]")
             if not len(C):
                 raise ValueError("there must be one point or more")
-            sigma, stage = stored.number("sigma", "(0, inf)"), stored.whole("stage", 0, n_stages - 1)
+            sigma, stage = stored.number("sigma", WIDTHS), stored.whole("stage", 0, n_stages - 1)
             return Step(sigma, stage, C, tuple(stored.numbers("history", FINITE)))
 
     def keep(self, step: Step) -> None:

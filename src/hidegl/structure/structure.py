@@ -25,7 +25,7 @@ from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import Assignments, Gram, SparseGram
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
-from hidegl.structure.checkpoint import Checkpoint
+from hidegl.structure.checkpoint import WIDTHS, Checkpoint
 from hidegl.structure.points import HighDensePoints, assignments
 from hidegl.structure.preparation import furthest_point
 from hidegl.structure.stages import LearningPlan, learn_in_stages
@@ -170,7 +170,7 @@ class Structure:
         limit, n = furthest_point(dtype), stored.sizes["n"]
         C = stored.array("C", "numbers", "k r", f"[{-limit}, {limit}]")
         k = len(C)
-        sigma, n_nearest = stored.number("sigma", "(0, inf)"), stored.whole("n_nearest", 1, k)
+        sigma, n_nearest = stored.number("sigma", WIDTHS), stored.whole("n_nearest", 1, k)
         objective = stored.array("objective", "numbers", "iterations", NOT_NAN)
         converged, learned_on = stored.flag("converged"), stored.whole("learning_rows", 1)
         record = Record(objective, stored.whole("n_iter", 0), converged, learned_on)

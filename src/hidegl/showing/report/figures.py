@@ -105,7 +105,7 @@ def add_points(plot: Any, contents: Contents) -> Any:
                 for sure, mass in zip(points.confidence, points.mass, strict=True)
             ],
             "example": [f"row {row:,}" if row >= 0 else "" for row in here],
-            "text": contents.texts(np.maximum(here, 0), MAP_TEXT),
+            "text": contents.rows.texts(np.maximum(here, 0), MAP_TEXT),
         }
     )
     dots = plot.scatter(
@@ -137,7 +137,7 @@ def add_given(plot: Any, contents: Contents) -> Any:
             "heading": [names[code] for code in codes],
             "line": ["given label"] * len(rows),
             "example": [f"row {row:,}" for row in rows],
-            "text": contents.texts(rows, MAP_TEXT),
+            "text": contents.rows.texts(rows, MAP_TEXT),
         }
     )
     return stars
@@ -157,7 +157,7 @@ def add_suggested(plot: Any, contents: Contents) -> Any:
             "heading": ["Label next"] * len(rows),
             "line": [suggestion.reason for suggestion in contents.suggestions],
             "example": [f"row {row:,}" for row in rows],
-            "text": contents.texts(rows, MAP_TEXT),
+            "text": contents.rows.texts(rows, MAP_TEXT),
         }
     )
     return rings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -20,22 +19,15 @@ from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representative
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
+from hidegl.showing.report.rows import LONGEST_TEXT, Describe, DescribedRows, Thumbnails
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
 
 if TYPE_CHECKING:
     from hidegl.model import Model
 
-Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
-"""From row numbers to named columns that identify the rows for a person; the first column is `row`."""
-
-Thumbnails = Callable[[NDArray[np.intp]], list[str]]
-
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS, N_EXAMPLES = 20, 20, 12, 100, 10, 3
 """The maximum number of entries in each list."""
-
-LONGEST_TEXT = 240
-"""The maximum number of characters of a row's text in a table."""
 
 PRECISIONS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
@@ -78,7 +70,7 @@ def write_report(
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
     describe = describe or (lambda rows: {"row": rows.tolist()})
-    contents = Contents(model, tally or tally_of(model), describe, thumbnails)
+    contents = Contents(model, tally or tally_of(model), DescribedRows(describe, thumbnails))
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -123,8 +115,7 @@ class Contents:
 
     model: Model
     tally: Tally
-    describe: Describe
-    thumbnails: Thumbnails | None = None
+    rows: DescribedRows
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -191,7 +182,7 @@ class Contents:
 
     @cached_property
     def described_groups(self) -> dict[str, list[Any]]:
-        return self.described(self.group_examples)
+        return self.rows.columns(self.group_examples)
 
     @cached_property
     def map(self) -> PointMap:
@@ -217,7 +208,7 @@ class Contents:
 
     def example_texts(self, code: int) -> list[str]:
         """The text of the most typical row of a class, if rows have text."""
-        texts = self.texts(self.examples[code][:1], LONGEST_TEXT // 2)
+        texts = self.rows.texts(self.examples[code][:1], LONGEST_TEXT // 2)
         return [text for text in texts if text]
 
     def places(self, rows: Any) -> list[list[float]]:
@@ -239,7 +230,7 @@ class Contents:
 
     @cached_property
     def described_suggested(self) -> dict[str, list[Any]]:
-        return self.described(self.suggested)
+        return self.rows.columns(self.suggested)
 
     @cached_property
     def suspects(self) -> list[Any]:
@@ -252,7 +243,7 @@ class Contents:
 
     @cached_property
     def described_suspects(self) -> dict[str, list[Any]]:
-        return self.described(self.suspect_rows)
+        return self.rows.columns(self.suspect_rows)
 
     @cached_property
     def borders(self) -> list[Border]:
@@ -263,26 +254,6 @@ class Contents:
         """The weakest borders, with the text and the image of one row from each side, if rows have them."""
         shown = self.borders[:N_BORDERS]
         rows = np.array([self.point_rows[point] for border in shown for point in border.points], dtype=np.intp)
-        texts = self.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
-        images = self.images(np.maximum(rows, 0))
+        texts = self.rows.texts(np.maximum(rows, 0), LONGEST_TEXT // 2) if len(rows) else []
+        images = self.rows.images(np.maximum(rows, 0))
         return [(border, texts[2 * i : 2 * i + 2], images[2 * i : 2 * i + 2]) for i, border in enumerate(shown)]
-
-    def described(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
-        if not len(rows):
-            return {"row": []}
-        return {name: [shortened(v, LONGEST_TEXT) for v in values] for name, values in self.describe(rows).items()}
-
-    def images(self, rows: Any) -> list[str]:
-        """A small image for each row; none if rows are not images."""
-        rows = np.asarray(rows, dtype=np.intp)
-        return self.thumbnails(rows) if self.thumbnails is not None and len(rows) else []
-
-    def texts(self, rows: NDArray[np.intp], length: int) -> list[str]:
-        """A short text for each row; empty if rows have only a number."""
-        columns = [values for name, values in self.describe(rows).items() if name != "row"]
-        return [shortened(values[-1], length) for values in zip(*columns, strict=True)] if columns else [""] * len(rows)
-
-
-def shortened(value: Any, length: int) -> str:
-    text = f"{value:,}" if isinstance(value, int) else " ".join(str("" if value is None else value).split())
-    return text if len(text) <= length else text[: length - 1] + "…"
