@@ -229,7 +229,7 @@ def split(names: str | None) -> list[str] | None:
 
 def text_length(table: Table, name: str) -> float:
     some = table.first_rows(name).slice(0, 100).to_pylist()
-    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None}) > 1 else 0.0
+    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None, ""}) > 1 else 0.0
 
 
 # Learning

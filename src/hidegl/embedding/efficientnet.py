@@ -28,8 +28,7 @@ FILE = "models/efficientnet-lite0-57934424.pth"
 N_COLUMNS = 1280
 
 SIDE = 128
-"""Images are scaled to this number of pixels. It is six times as fast as 224, with which the network was trained, and
-no less accurate on the images that were tried (docs/from_images.md)."""
+"""Images are scaled to this number of pixels. The network was trained with 224, which takes several times as long."""
 
 
 def is_here() -> bool:
