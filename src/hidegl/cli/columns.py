@@ -122,7 +122,8 @@ def choose_columns(
     names = wanted or [name for name in table.names if name not in left_out]
     if of_vectors := [name for name in names if holds_vectors(table, name)]:
         return of_longest(table, of_vectors, names, left_out, wanted)
-    kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name) for name in names}
+    is_output = {"confidence", "given"} <= {name.lower() for name in table.names}
+    kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name, is_output) for name in names}
     kinds = with_margins(table, kinds)
     left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
     used = {name: kind for name, kind in kinds.items() if kind.name}
@@ -171,10 +172,9 @@ def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: lis
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
 
-def kind_in(table: Table, name: str) -> Kind:
-    """What a column holds; of a table on disk, as far as its first rows tell."""
-    has_results = {"confidence", "given"} <= {name.lower() for name in table.names}
-    if has_results and name.lower() in RESULT_NAMES:
+def kind_in(table: Table, name: str, is_output: bool) -> Kind:
+    """What a column holds; of a table on disk, as far as its first rows tell. The table may be an output of hidegl."""
+    if is_output and name.lower() in RESULT_NAMES:
         return Kind("", "a result of hidegl")
     if name.lower() in ALWAYS_LABELS:
         return Kind("", "named like labels, which are elsewhere; --columns takes it")

@@ -42,7 +42,8 @@ def new_rows(
         raise UseError(f"--id: there is no column {asked.id_column!r}; the columns are {named(table.names, 8)}")
     names = learned_names(model, embedder)
     wanted = split(asked.text) or split(asked.columns) or names
-    missing = [name for name in wanted or () if name not in table.names]
+    held = set(table.names)
+    missing = [name for name in wanted or () if name not in held]
     if missing:
         raise UseError(f"{source} lacks columns that the model learned from: {named(missing)}")
     task = Task(source, table, Columns([], "matrix"), NO_LABELS, asked.id_column, safe_csv=asked.safe_csv)

@@ -119,7 +119,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The vector of each row. Columns may have another order; all that were learned from must be there."""
         check_is_fitted(self)
         table = as_table(X)
-        missing = [name for name in self.input_names if name not in table.column_names]
+        held = set(table.column_names)
+        missing = [name for name in self.input_names if name not in held]
         if missing:
             raise ValueError(f"X lacks columns that were learned from: {named(missing)}")
         self.filled_: dict[str, int] = {}
