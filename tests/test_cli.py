@@ -464,6 +464,7 @@ def test_many_wrong_uses_are_listed():
 def test_a_wrong_use_prints_its_line_and_leaves_nothing(command, line, folder, capsys, monkeypatch):
     make_files(folder)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr("sys.dont_write_bytecode", True)  # of modules in the folder
     if "photos.hidegl" in command:
         hidegl("label photos --labels folders -o x.csv --model photos.hidegl --embedder pixels --effort quick --quiet")
     if "good.hidegl" in command:
