@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import hidegl
 from hidegl.cli.running import run
@@ -490,4 +491,32 @@ def test_tables_are_shown_without_the_labels(tmp_path):
     assert session.contents.kind == "table"
     assert session.contents.of([3])[0]["cells"] == [["area", "3"], ["rooms", "3"]]
     assert len(session.store.labels()) == 40
+    session.store.close()
+
+
+def test_mixed_tables_and_folders_of_images_are_shown(tmp_path):
+    path = tmp_path / "shop.csv"
+    kinds = ["red", "blue", "green"]
+    table = {
+        "size": [i % 7 for i in range(60)],
+        "colour": [kinds[i % 3] for i in range(60)],
+        "day": ["2024-01-02"] * 60,
+    }
+    pyarrow.csv.write_csv(pyarrow.table(table), path)
+    session = open_session(path)
+    assert session.contents.kind == "table"
+    assert session.contents.of([4])[0]["cells"] == [["size", "4"], ["colour", "blue"], ["day", "2024-01-02"]]
+    assert session.learner._how["preprocess"] == "mixed"
+    session.store.close()
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(30):
+        pixels = np.full((9, 9, 3), 8 * number, dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number:02}.png")
+    session = open_session(folder, embedder="pixels")
+    assert session.contents.kind == "image"
+    content, media = session.contents.image_of(3)
+    assert (media, content[:4]) == ("image/webp", b"RIFF")
+    assert session.contents.of([3])[0]["text"] == "03.png"
+    assert session.store.path == tmp_path / "photos.labels.db"
     session.store.close()
