@@ -60,7 +60,7 @@ class AutoHiDeGL(CalibratedModel):
     preprocess : {"auto", "unit", "standardize", "mixed"} or None, default="auto"
         How columns are scaled, as in `HiDeGL`. None: they count as they are. "mixed": the same, for columns of several
         kinds that a `hidegl.embedding.TableEncoder` has scaled; clusters may be those of a category then, so the graphs
-        count no more than the kernel classifier until labels tell.
+        count nothing beside the kernel classifier until labels tell.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"

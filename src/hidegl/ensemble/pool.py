@@ -32,9 +32,6 @@ from hidegl.spreading.temperature import PRIOR_LABELS, log_probabilities, sharpe
 EVEN_COHESION, COHESION_SCALE = 0.7, 0.05
 """The cohesion at which both count the same before any label is asked, and how much more makes the odds e to 1."""
 
-EVEN = 0.5
-"""The largest weight of the graphs of a table with columns of several kinds: its clusters may be categories."""
-
 FEWEST_TO_WARN = 20
 """With fewer labels, chance is too likely."""
 
@@ -72,11 +69,15 @@ class Pool:
 
 
 def trust_in_graphs(mixture: Mixture, ensemble: Ensemble) -> float:
-    """The weight of the graphs, from 0 to 1, by how far their classes hold together."""
+    """The weight of the graphs, from 0 to 1, by how far their classes hold together.
+
+    In a table with columns of several kinds, what holds together may be a category. There, labels have to tell.
+    """
     sample = ensemble.sample
+    if sample.mixed:
+        return 0.0
     cohesion = sample.cohesion(mixture.vote.of(sample.Z[sample.some]))
-    trust = float(expit((cohesion - EVEN_COHESION) / COHESION_SCALE))
-    return min(trust, EVEN) if sample.mixed else trust
+    return float(expit((cohesion - EVEN_COHESION) / COHESION_SCALE))
 
 
 def likeliest_weights(predictions: Sequence[Matrix], codes: NDArray[np.intp], prior: Vector) -> list[float]:
