@@ -89,7 +89,7 @@ def described_group(task: Task, group: UnfamiliarGroup) -> str:
     described = named_rows(task, group.examples[:1])
     *_, last = described.values()
     example = f"row {group.examples[0]:,}"
-    if len(described) > 1:
+    if len(described) > 1 and last[0] not in (None, ""):
         example += f", {in_short(last[0])!r}"
     return (
         f"{len(group.rows):,} rows form a group in which nothing is labelled, for example {example}; most of them are "
