@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md, docs/when.md and README.md, and a plot, from the stored results; nothing is fitted.
+"""The tables of docs/accuracy.md, docs/when.md, docs/comparison.md and README.md, and a plot, from the stored results; nothing is fitted.
 
 python benchmarks/accuracy/page.py
 """
@@ -23,7 +23,7 @@ from hidegl.paper.results import comparisons
 from hidegl.paper.store import Store
 
 PAGE = DOCS / "accuracy.md"
-SHORT_PAGES = (ROOT / "README.md", DOCS / "when.md")
+SHORT_PAGES = (ROOT / "README.md", DOCS / "when.md", DOCS / "comparison.md")
 DRAWS = range(1000, 1010)
 """Those of the report: not for development. docs/accuracy.md says how often they were run."""
 
