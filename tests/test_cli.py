@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_digits
 
+from commands import hidegl
 from files_with_mistakes import make_files
 from hidegl.auto import EFFORTS
 from hidegl.cli.running import run
@@ -42,23 +43,12 @@ def commands(text):
     return found
 
 
-def hidegl(command, expected=0):
-    code = run(shlex.split(command))
-    assert code == expected, command
-
-
 @pytest.fixture(scope="module")
 def heaps():
     """Three heaps of rows in eight columns, and their class as a word."""
     y = np.sort(np.arange(300) % 3)
     X = 3 * np.eye(8)[y] + np.random.default_rng(0).normal(0, 0.7, (300, 8))
     return X.round(4), np.array(["left", "right", "above"])[y]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def some_labels(truth, step=25):

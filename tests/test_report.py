@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
@@ -20,7 +19,6 @@ from hidegl.spreading.stream import LabelledBlock
 from hidegl.structure.tree import edges, spanning_tree
 
 EVIL = "<script>alert(1)</script>"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MODELS = {"HiDeGL": HiDeGL(80, random_state=0), "AutoHiDeGL": AutoHiDeGL("quick", random_state=0)}
 
 
@@ -101,17 +99,6 @@ def test_a_model_of_many_rows_has_a_small_report(tmp_path):
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("needs a browser: install chromium")
-    playwright_api = pytest.importorskip("playwright.sync_api")
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 def opened(browser, page, **options):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import shlex
 
 import numpy as np
 import pandas as pd
@@ -12,20 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from commands import hidegl
 from hidegl import AutoHiDeGL
-from hidegl.cli.running import run
 from hidegl.embedding import TableEncoder, load_embedder
 from hidegl.embedding.column_kinds import kind_of
-
-
-def hidegl(command, expected=0):
-    assert run(shlex.split(command)) == expected, command
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def shop(n=240, gaps=0.1, seed=0):

@@ -19,6 +19,7 @@ from hidegl.embedding import TextEmbedder, load_embedder, minilm
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
+from commands import hidegl
 from hidegl.cli import cache
 from hidegl.cli.running import run
 
@@ -189,16 +190,6 @@ def test_weights_that_were_changed_are_refused(monkeypatch):
 
 
 # On the command line
-
-
-def hidegl(command):
-    assert run(command.split()) == 0
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(path, columns):

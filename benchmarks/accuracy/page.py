@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md, docs/when.md, docs/comparison.md and README.md, and a plot, from the stored results; nothing is fitted.
+"""The tables of README.md and of accuracy.md, when.md and comparison.md in docs, and a plot: from the stored results.
 
 python benchmarks/accuracy/page.py
 """

@@ -176,16 +176,32 @@ def parquet_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None
 
 @contextmanager
 def csv_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
-    import pyarrow as pa
     import pyarrow.csv
+
+    options = pyarrow.csv.WriteOptions(delimiter=signs.delimiter, quoting_style="needed")
+    with arrow_tables(lambda schema: pyarrow.csv.CSVWriter(file, schema, write_options=options)) as write:
+        yield write
+
+
+@contextmanager
+def arrow_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
+    with pyarrow_for("Arrow"):
+        import pyarrow.ipc
+    with arrow_tables(lambda schema: pyarrow.ipc.new_file(file, schema)) as write:
+        yield write
+
+
+@contextmanager
+def arrow_tables(opened: Callable[[Any], Any]) -> Iterator[Callable[[Block], None]]:
+    """A function that writes blocks with a writer of pyarrow, which is opened with the schema of the first one."""
+    import pyarrow as pa
 
     writer: Any = None
 
     def write(block: Block) -> None:
         nonlocal writer
         table = pa.table(dict(block))
-        options = pa.csv.WriteOptions(delimiter=signs.delimiter, quoting_style="needed")
-        writer = writer or pa.csv.CSVWriter(file, table.schema, write_options=options)
+        writer = writer or opened(table.schema)
         writer.write_table(table)
 
     try:
@@ -214,25 +230,6 @@ def comma_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], No
             write_lines(table.column_names, zip(*map(as_written, table.columns), strict=True))
 
         yield write
-
-
-@contextmanager
-def arrow_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
-    with pyarrow_for("Arrow"):
-        import pyarrow as pa
-    writer: Any = None
-
-    def write(block: Block) -> None:
-        nonlocal writer
-        table = pa.table(dict(block))
-        writer = writer or pa.ipc.new_file(file, table.schema)
-        writer.write_table(table)
-
-    try:
-        yield write
-    finally:
-        if writer is not None:
-            writer.close()
 
 
 @contextmanager

@@ -32,7 +32,7 @@
   // A narrow page gets a lower map with smaller points.
   const map = model("Figure", "map");
   if (innerWidth < 720) {
-    map.height = Math.round(innerWidth * 1.05);
+    map.height = Math.round(document.getElementById("map").clientWidth * 1.05);
     for (const name of ["given", "suggested"]) {
       const r = model("GlyphRenderer", name);
       if (r) r.glyph.size = { value: Math.round(r.glyph.size.value * 0.5) };
@@ -91,10 +91,11 @@
     const outside = frame.getBoundingClientRect();
     const at = (x, y) => [view.frame.x_scale.compute(x) + canvas.left - outside.left, view.frame.y_scale.compute(y) + canvas.top - outside.top];
     const many = centres.length > 20;
+    const most = many && outside.width < 560 ? 6 : Infinity;
     const taken = [];
     const names = [];
     for (const centre of centres) {
-      if (only !== null && centre.code !== only) continue;
+      if ((only !== null && centre.code !== only) || names.length >= most) continue;
       const [sx, sy] = at(centre.x, centre.y);
       const chip = chips.find((one) => one.dataset.code === centre.code);
       const text = chip.textContent.trim();
