@@ -3,7 +3,7 @@
 import { byId, count, h, percent, svg } from "./dom.js";
 import { model, on, tell } from "./model.js";
 
-const slider = h("input", { id: "precision", type: "range", min: "50", max: "99", step: "1", value: "95", "aria-label": "Share of accepted labels that shall be right" });
+const slider = h("input", { id: "precision", type: "range", min: "50", max: "99", step: "1", value: "95", "aria-label": "Share of accepted labels that should be right" });
 const parts = Object.fromEntries(["labels", "accuracy", "gain", "accepted"].map((name) => [name, [h("b", {}), h("span", {})]]));
 const curve = h("div", { class: "curve" });
 
@@ -35,7 +35,7 @@ function draw() {
   put("accuracy", percent(trust.mean), `expected right (${Math.floor(100 * trust.low)} to ${Math.ceil(100 * trust.high)} %)`);
   put("gain", trust.gain < 0.0005 ? "± 0" : `+ ${(100 * trust.gain).toFixed(1)} %`, "more right with ten more labels");
   const [, rows, share] = trust.accepted.reduce((a, b) => (Math.abs(b[0] - model.precision) < Math.abs(a[0] - model.precision) ? b : a));
-  put("accepted", percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} shall be right`);
+  put("accepted", percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} should be right`);
   curve.replaceChildren(drawn(state.progress));
 }
 

@@ -107,7 +107,7 @@ export class Review extends Heaps {
     if (model.state.trust === null) return noLabels();
     if (this.list !== null) return this.list.panel(() => this.escape());
     const { total } = this;
-    if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them shall be right. Move the slider to ask for more.`);
+    if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them should be right. Move the slider to ask for more.`);
     return h("div", { class: "heaps" },
       h("p", { class: "lead" }, `${some(total, "rows")} are not sure enough for ${percent(model.precision)}. They lie in these regions of the map, the largest first.`),
       h("ul", {}, this.items.map((heap, i) => this.heap(heap, i, some(heap.n_rows, "rows")))));
