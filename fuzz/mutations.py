@@ -132,7 +132,7 @@ def with_wrong_shape(array: np.ndarray, rng: Rng) -> np.ndarray:
 def with_wrong_type(array: np.ndarray, rng: Rng) -> np.ndarray:
     types = "f2 f4 f8 >f8 >f4 g c16 i1 i4 i8 >i8 u8 ? U3 S3 M8[s] V8".split()  # noqa: SIM905
     kind = one_of(rng, types)
-    if array.dtype.kind in "MU":  # some conversions of dates and texts are errors of numpy itself
+    if array.dtype.kind in "MUSV":  # some conversions of dates, texts and bytes are errors, or crashes, of numpy itself
         return array.astype("V8")
     with np.errstate(all="ignore"):
         return array.astype(kind)

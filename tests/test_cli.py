@@ -229,7 +229,7 @@ def test_five_thousand_columns_are_read_in_seconds(folder):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 5000)).round(2) + np.repeat([[0.0], [1.0]], 15, axis=0)
     columns = {f"column {j}": X[:, j].tolist() for j in range(5000)}
-    write_csv("wide.csv", {**columns, "kind": ["a" if i % 5 == 0 else "" for i in range(15)] + ["b"] * 15})
+    write_csv("wide.csv", {**columns, "kind": ["" if i % 5 else "ab"[i // 15] for i in range(30)]})
     hidegl("label wide.csv --labels kind --effort quick -q")
     assert read("wide.labelled.csv")["label"] == ["a"] * 15 + ["b"] * 15
 
@@ -365,6 +365,30 @@ def test_predict_fills_in_what_is_empty_and_says_so(heaps, folder, capsys):
     hidegl("predict data.hidegl new.csv")
     assert "1 empty cells with the median: x2 (1)" in capsys.readouterr().err
     assert np.mean(np.array(read("new.predicted.csv")["label"]) == truth) > 0.97
+
+
+def test_a_report_that_cannot_be_made_is_refused_before_learning(heaps, folder, capsys, monkeypatch):
+    X, truth = heaps
+    write_csv("data.csv", {**{f"x{j}": X[:, j] for j in range(8)}, "kind": some_labels(truth)})
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    hidegl("label data.csv --labels kind --report report.html", expected=2)
+    error = capsys.readouterr().err
+    assert error.startswith(
+        "hidegl: --report report.html: the report needs more packages: pip install 'hidegl[report]'"
+    )
+
+
+def test_a_text_that_is_not_utf_8_inside_a_parquet_file_is_told(heaps, folder, capsys):
+    """Its header is right, so that the error comes late."""
+    X, truth = heaps
+    notes = pa.array([f"a note on the row {row}" for row in range(300)])
+    columns = {**{f"x{j}": X[:, j] for j in range(8)}, "note": notes, "kind": some_labels(truth)}
+    pq.write_table(pa.table(columns), "data.parquet", compression="none", use_dictionary=False)
+    content = Path("data.parquet").read_bytes()
+    Path("data.parquet").write_bytes(content.replace(b"a note on the row 9", b"a n\xf3te on the row 9"))
+    hidegl("label data.parquet --labels kind --effort quick", expected=1)
+    assert "hidegl: the data cannot be read: its file is damaged" in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["data.parquet"]
 
 
 def test_a_report_is_made_from_a_saved_model(heaps, folder, capsys):

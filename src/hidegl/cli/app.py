@@ -114,9 +114,10 @@ def label(
     trust.check_accept(accept)
     out = outputs.output_path(source.path, output, "labelled", force=force)
     review = trust.review_path(source.path, output, accept, force=force)
-    for path, endings, option in ((report, (".html", ".htm"), "--report"), (model, (), "--model")):
-        if path is not None:
-            check_new_file(path, endings, force=force, option=option)
+    if report is not None:
+        outputs.check_report(report, force=force, option="--report")
+    if model is not None:
+        check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from hidegl.basics.whole_files import together
 from hidegl.cli.labels import known
 from hidegl.cli.work import Model, Task
-from hidegl.files.mistakes import check_new_file, writing
+from hidegl.files.mistakes import UseError, check_new_file, writing
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
 from hidegl.questions.acceptance import Acceptance
@@ -35,6 +36,13 @@ def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, 
         given = task_path.with_name(f"{Path(stem).stem}.{name}{ending}")
     check_new_file(given, TABLES, force=force, option="-o")
     return given
+
+
+def check_report(path: Path, *, force: bool, option: str) -> None:
+    """Raise an error, before any work is done, if a report cannot be written there."""
+    check_new_file(path, (".html", ".htm"), force=force, option=option)
+    if not all(map(find_spec, ("bokeh", "jinja2"))):
+        raise UseError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
 
 
 def write_labelled(

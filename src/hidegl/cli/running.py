@@ -99,8 +99,10 @@ def ended(arguments: list[str]) -> tuple[str, int]:
             traceback.print_exc()
         if isinstance(error, OSError) and error.errno:
             return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
-        if isinstance(error, OSError) or type(error).__name__ == "ArrowInvalid":  # deep inside, after a right beginning
+        if isinstance(error, OSError | UnicodeDecodeError) or type(error).__name__ == "ArrowInvalid":
+            # deep inside a file, after a right beginning
             return "the data cannot be read: its file is damaged", 1
-        if type(error) is ValueError and traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE):
+        own = traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE)
+        if own and type(error) in (ValueError, ImportError):
             return str(error).replace("X must", "the data must", 1), 1  # our own words, in which X is the data
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

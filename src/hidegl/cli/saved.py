@@ -25,7 +25,7 @@ from hidegl.cli.options import (
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_distinct, check_new_file, named, writing
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, named, writing
 
 if TYPE_CHECKING:
     from hidegl.cli.work import Model
@@ -131,7 +131,7 @@ def report(
 
     [dim]hidegl report digits.hidegl digits.csv -o report.html[/]
     """
-    from hidegl.cli.outputs import write_report_of
+    from hidegl.cli.outputs import check_report, write_report_of
     from hidegl.cli.sources import Source
     from hidegl.cli.work import Asked, shown_rows
     from hidegl.showing.report import write_report
@@ -139,7 +139,7 @@ def report(
 
     screen = Screen(quiet=quiet)
     out = output or model.with_suffix(".html")
-    check_new_file(out, (".html", ".htm"), force=force, option="-o")
+    check_report(out, force=force, option="-o")
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to report")
