@@ -183,6 +183,62 @@ def lasso_and_review(tab, session):
     tab.wait_for_selector("article.card")
 
 
+def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path):
+    """Labels of eight digits, two of them wrong: the page finds both, the digits without a label, and unsure rows."""
+    path = tmp_path / "digits.csv"
+    truth = write_digits(path, 1000)
+    given = [int(row) for name in "01234567" for row in np.flatnonzero(truth == name)[:12]]
+    wrong = {given[3]: "6", given[40]: "1"}
+    with running(path) as (session, address):
+        for row in given:
+            session.label_named([row], wrong.get(row, truth[row]), "file")
+        wait_for(lambda: session.learner.now.trust and len(session.learner.now.trust.doubts) > 1)
+        tab = opened(browser, address)
+        tab.keyboard.press("]")
+        tab.wait_for_selector("#tab-doubts[aria-selected='true']")
+        first = settled(tab, session, "Enter")
+        second = settled(tab, session, "s")
+        assert {first, second} == set(wrong)
+        assert session.names()[first] == truth[first]
+        assert session.names()[second] == wrong[second]
+
+        tab.keyboard.press("]")
+        opened_heap(tab, "review")
+        proposed = tab.locator(".tiles li:has(input:checked)").count()
+        tab.keyboard.press("Enter")
+        labels_are(tab, len(given) + proposed)
+        tab.keyboard.press("u")
+        labels_are(tab, len(given))
+
+        tab.keyboard.press("]")
+        opened_heap(tab, "unfamiliar")
+        tab.keyboard.press("n")
+        tab.keyboard.type("9")
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("#choices .class:nth-child(9)")
+        found = [row for row, name in session.names().items() if name == "9"]
+        assert np.mean([truth[row] in "89" for row in found]) > 0.9
+        assert tab.complaints == []
+        tab.close()
+
+
+def settled(tab, session, key):
+    """The row of the doubt that the page shows first, after a key."""
+    row = int(tab.get_attribute("article.card", "data-row"))
+    tab.keyboard.press(key)
+    tab.wait_for_selector(f"article.card[data-row='{row}']", state="detached")
+    wait_for(lambda: session.store.labels()[row].source == "doubts")
+    return row
+
+
+def opened_heap(tab, name):
+    """The first heap of a tab, opened from the keyboard."""
+    tab.wait_for_selector(f"#tab-{name}[aria-selected='true']")
+    tab.locator(".heap").first.focus(timeout=10_000)
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".tiles li")
+
+
 def test_classes_are_renamed_and_merged_and_a_harmful_name_does_nothing(browser, texts):
     session, address = texts
     tab = opened(browser, address)
