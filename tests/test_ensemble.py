@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import reference
 from hidegl import AutoHiDeGL, load
-from hidegl.datasets import draw_labels, hide_labels
+from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.ensemble.calibration import Calibration, expected_calibration_error, temperature_for
 from hidegl.ensemble.evidence import Evidence
 from hidegl.ensemble.folds import predicted_in_folds, stratified
@@ -127,7 +127,7 @@ def test_shares_that_cut_through_classes_are_not_kept():
     P, labels = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
     (structure,) = quick().fit(X).structures_
     evidence, sample = Evidence(P[labels.rows], labels), RowSample.of([structure], None, 0)
-    equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None)
+    equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None, np.full(4, 0.25))
     found = {}
     for shares in (equal, replace(equal, known=True)):
         ensemble = Ensemble([Spreader(structure)], sample, labels, shares, evidence, Calibration(), seed=0)
@@ -340,10 +340,10 @@ def test_rows_that_differ_by_length_are_standardised():
             assert preparation.preprocess == expected
 
 
-@given(st.lists(st.integers(1, 40), min_size=2, max_size=6))
-def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=6), st.sampled_from([0, 2]))
+def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts, kept):
     codes = np.repeat(np.arange(len(counts)), counts)
-    shares = shrunk_shares(Labels.of(np.arange(len(counts)), codes))
+    shares = shrunk_shares(Labels.of(np.arange(len(counts)), codes), kept)
     assert shares.sum() == pytest.approx(1)
     equal, own = 1 / len(counts), np.array(counts) / sum(counts)
     assert np.all(shares >= np.minimum(equal, own) - 1e-12)
@@ -355,6 +355,43 @@ def test_shrunk_shares_follow_many_labels_and_not_few():
     few, many = (shrunk_shares(Labels.of(codes, np.repeat(codes, [6 * n, n, n, n, n])))[0] for n in (1, 100))
     assert 0.2 <= few < 0.55
     assert many == pytest.approx(0.6, abs=0.002)
+
+
+def test_shares_that_chance_explains_are_equal():
+    three_of_ten = Labels.of(np.arange(2), np.repeat([0, 1], [3, 7]))
+    assert shrunk_shares(three_of_ten, kept=2)[0] == pytest.approx(0.3)
+    assert 0.4 < shrunk_shares(three_of_ten)[0] < 0.45
+    assert shrunk_shares(Labels.of(np.arange(2), np.repeat([0, 1], [4, 6])))[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("prior", "counts", "weight", "expected"),
+    [
+        ("auto", [5, 5], 1.0, [0.7, 0.3]),  # drawn by class: as they were found
+        ("auto", [4, 36], 0.0, [0.7, 0.3]),  # the classifier does not count
+        ("auto", [4, 36], 1.0, [0.1156, 0.8844]),
+        ([0.2, 0.8], [5, 5], 0.0, [0.2, 0.8]),  # known
+    ],
+)
+def test_class_shares_beside_a_classifier(prior, counts, weight, expected):
+    labels = Labels.of(np.arange(2), np.repeat([0, 1], counts))
+    shares = ExpectedShares.of(prior, labels).beside_classifier(np.array([0.7, 0.3]), weight)
+    np.testing.assert_allclose(shares, expected, atol=1e-3)
+
+
+@pytest.mark.filterwarnings(FEW)
+def test_unequal_classes_that_do_not_cluster_are_labelled_as_often_as_they_are():
+    """One cloud of rows, whose classes depend on one column and on chance: what labels tell of sizes must count."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 12))
+    y = np.digitize(2 * X[:, 0] + rng.normal(size=1500), [-2.4, 2.0])
+    wrong, guessed = [], []
+    for seed in range(4):
+        labelled = draw_labels(y, 60, seed=seed)
+        model = quick().fit(X, hide_labels(y, labelled))
+        wrong.append(100 - accuracy(model.transduction_, y, labelled))
+        guessed.append(100 - accuracy(np.full(len(y), 1), y, labelled))
+    assert np.mean(wrong) < np.mean(guessed)
 
 
 def test_scales_move_shares_all_the_way_or_half():

@@ -29,6 +29,10 @@ class ExpectedShares:
     in_members: Vector | None
     """The shares that each member scales its scores to; None for no scaling."""
 
+    in_classifier: Vector
+    """The shares that are expected where a classifier counts. Graphs can overrule the expected ones, by what their
+    classes cut; a classifier cannot, so these are closer to uniform."""
+
     known: bool = False
     """Whether the user gave them: then they hold."""
 
@@ -37,9 +41,18 @@ class ExpectedShares:
         """By the parameter `class_prior`. Labels drawn by class, equally many of each, say nothing of class sizes."""
         in_members = None if labels.are_by_class else class_shares("balanced", labels)
         if not is_auto(prior):
-            return cls(known_shares(prior, labels), 1.0, in_members, known=True)
-        expected = shrunk_shares(labels) if labels.any else np.empty(0)
-        return cls(expected, 0.0 if labels.are_by_class else HALF_WAY, in_members)
+            shares = known_shares(prior, labels)
+            return cls(shares, 1.0, in_members, shares, known=True)
+        if not labels.any:
+            return cls(np.empty(0), HALF_WAY, in_members, np.empty(0))
+        strength = 0.0 if labels.are_by_class else HALF_WAY
+        return cls(shrunk_shares(labels, kept=2), strength, in_members, shrunk_shares(labels))
+
+    def beside_classifier(self, found: Vector, weight: float) -> Vector:
+        """The shares that were found, moved to the expected ones as far as a classifier counts, if labels tell them."""
+        strength = 1.0 if self.known else weight if self.strength else 0.0
+        shares: Vector = found ** (1 - strength) * self.in_classifier**strength
+        return shares / shares.sum()
 
 
 def known_shares(prior: Any, labels: Labels) -> Vector:

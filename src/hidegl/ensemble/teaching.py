@@ -9,6 +9,7 @@ before. Their confidence rises, and a part of that rise is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,13 @@ class Teaching:
         if kernel is None or mixture.head_share < LEAST_WEIGHT:
             return mixture
         classroom = Classroom.of(mixture, kernel, ensemble)
-        judged = taught = replace(mixture, head=classroom.head(1.0))
-        linear = None
+        taught, linear = classroom.judged, None
         for _ in range(self.lessons):
             linear = classroom.linear_from(taught).times(mixture.weights[1] / 2)
             taught = classroom.diffused(replace(taught, head=classroom.head(0.5, linear)))
         if linear is None:
             return mixture
-        factor = classroom.cooling(judged, taught)
+        factor = classroom.cooling(taught)
         head = kernel.times(0.5).plus(linear).times(1 / factor)
         return replace(taught, temperature=taught.temperature * factor, head=head)
 
@@ -82,8 +82,8 @@ class Classroom:
     labelled: Rows
     n_columns: int
     ensemble: Ensemble
-    shares: Vector
-    """Of the classes, by the graphs before."""
+    before: Mixture
+    """What was judged."""
 
     sureness: float
     """Of the graphs before."""
@@ -99,19 +99,33 @@ class Classroom:
 
         some = seated(fewer(sample.Z), fewer(sample.X))
         labelled = seated(ensemble.labelled, sample.rows.take(ensemble.labels.rows))
-        P = sharpened(mixture.vote.of(graphs.few), mixture.temperature)
-        return cls(some, labelled, sample.X.shape[1], ensemble, P.mean(axis=0), mean_confidence(P))
+        sureness = mean_confidence(sharpened(mixture.vote.of(graphs.few), mixture.temperature))
+        return cls(some, labelled, sample.X.shape[1], ensemble, mixture, sureness)
+
+    @property
+    def judged(self) -> Mixture:
+        """What was judged, for the rows as they are here."""
+        return replace(self.before, head=self.head(1.0))
+
+    @cached_property
+    def P_judged(self) -> Matrix:
+        return self.judged.of(self.sample).collect()
+
+    @cached_property
+    def shares(self) -> Vector:
+        """Of the classes, which hold in all lessons."""
+        return self.ensemble.shares.beside_classifier(self.P_judged.mean(axis=0), self.before.head_share)
 
     def head(self, of_kernel: float, linear: Head | None = None) -> Head:
         """The kernel with a factor, and a linear classifier beside it, for the rows as they are here."""
-        n_classes = len(self.shares)
+        n_classes = len(self.ensemble.labels.classes)
         scores = of_kernel * np.eye(n_classes)
         if linear is None:
             linear = Head.of_linear(np.zeros((self.n_columns, n_classes)), np.zeros(n_classes))
         return Head.of_linear(np.vstack([linear.linear, scores]), linear.intercept)
 
     def of_sample(self, mixture: Mixture) -> tuple[Matrix, Vector]:
-        """The probabilities of the sample, with the class shares of the graphs; and the scales of the classes."""
+        """The probabilities of the sample, with the class shares of this room; and the scales of the classes."""
         P = mixture.of(self.sample).collect()
         scales = scales_towards(P, self.shares, 1.0)
         return normalised(P * scales), scales
@@ -138,10 +152,10 @@ class Classroom:
         vote = graphs.diffused_from(P, P_labelled, STEPS)
         return mixture.refined(vote, temperature_for(vote.of(graphs.few), self.sureness))
 
-    def cooling(self, judged: Mixture, taught: Mixture) -> float:
+    def cooling(self, taught: Mixture) -> float:
         """The temperature at which the taught mixture is hardly surer of the sample than the one that was judged."""
         P = taught.of(self.sample).collect()
-        before, after = mean_confidence(judged.of(self.sample).collect()), mean_confidence(P)
+        before, after = mean_confidence(self.P_judged), mean_confidence(P)
         return temperature_for(P, before + SURER * (after - before))
 
 
