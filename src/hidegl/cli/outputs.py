@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hidegl.basics.whole_files import together
 from hidegl.cli.labels import known
 from hidegl.cli.work import Model, Task
-from hidegl.files.mistakes import UseError, check_new_file, writing
+from hidegl.files.mistakes import UseError, WorkError, check_new_file, writing
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
 from hidegl.questions.acceptance import Acceptance
@@ -97,7 +97,9 @@ class InputColumns:
     def next(self, n: int) -> dict[str, Any]:
         some = [] if self._waiting is None else [self._waiting]
         while sum(len(part) for part in some) < n:
-            some.append(next(self._batches))
+            if (batch := next(self._batches, None)) is None:
+                raise WorkError("the data cannot be read: some of its columns have fewer rows than others")
+            some.append(batch)
         whole = pa.concat_tables(some)
         self._waiting = whole.slice(n)
         return dict(zip(whole.column_names, whole.slice(0, n).columns, strict=True))
