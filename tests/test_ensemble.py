@@ -367,15 +367,16 @@ def test_shares_that_chance_explains_are_equal():
 @pytest.mark.parametrize(
     ("prior", "counts", "weight", "expected"),
     [
-        ("auto", [5, 5], 1.0, [0.7, 0.3]),  # drawn by class: as they were found
-        ("auto", [4, 36], 0.0, [0.7, 0.3]),  # the classifier does not count
+        ("auto", [5, 5], 1.0, [0.7, 0.3]),  # drawn by class: as both found them
+        ("auto", [5, 5], 0.5, [0.6044, 0.3956]),
+        ("auto", [4, 36], 0.0, [0.5, 0.5]),  # the classifier does not count
         ("auto", [4, 36], 1.0, [0.1156, 0.8844]),
         ([0.2, 0.8], [5, 5], 0.0, [0.2, 0.8]),  # known
     ],
 )
 def test_class_shares_beside_a_classifier(prior, counts, weight, expected):
     labels = Labels.of(np.arange(2), np.repeat([0, 1], counts))
-    shares = ExpectedShares.of(prior, labels).beside_classifier(np.array([0.7, 0.3]), weight)
+    shares = ExpectedShares.of(prior, labels).beside_classifier(np.array([0.5, 0.5]), np.array([0.7, 0.3]), weight)
     np.testing.assert_allclose(shares, expected, atol=1e-3)
 
 

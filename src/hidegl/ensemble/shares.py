@@ -48,10 +48,12 @@ class ExpectedShares:
         strength = 0.0 if labels.are_by_class else HALF_WAY
         return cls(shrunk_shares(labels, kept=2), strength, in_members, shrunk_shares(labels))
 
-    def beside_classifier(self, found: Vector, weight: float) -> Vector:
-        """The shares that were found, moved to the expected ones as far as a classifier counts, if labels tell them."""
-        strength = 1.0 if self.known else weight if self.strength else 0.0
-        shares: Vector = found ** (1 - strength) * self.in_classifier**strength
+    def beside_classifier(self, of_graphs: Vector, found: Vector, weight: float) -> Vector:
+        """The graphs' shares, as far as a classifier counts moved to those expected; by class, to those both found."""
+        if self.known:
+            return self.in_classifier
+        told = self.in_classifier if self.strength else found
+        shares: Vector = of_graphs ** (1 - weight) * told**weight
         return shares / shares.sum()
 
 

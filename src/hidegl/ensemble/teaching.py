@@ -85,8 +85,8 @@ class Classroom:
     before: Mixture
     """What was judged."""
 
-    sureness: float
-    """Of the graphs before."""
+    P_graphs: Matrix
+    """What the graphs said before of the sample."""
 
     @classmethod
     def of(cls, mixture: Mixture, kernel: Head, ensemble: Ensemble) -> Classroom:
@@ -99,8 +99,8 @@ class Classroom:
 
         some = seated(fewer(sample.Z), fewer(sample.X))
         labelled = seated(ensemble.labelled, sample.rows.take(ensemble.labels.rows))
-        sureness = mean_confidence(sharpened(mixture.vote.of(graphs.few), mixture.temperature))
-        return cls(some, labelled, sample.X.shape[1], ensemble, mixture, sureness)
+        P_graphs = sharpened(mixture.vote.of(graphs.few), mixture.temperature)
+        return cls(some, labelled, sample.X.shape[1], ensemble, mixture, P_graphs)
 
     @property
     def judged(self) -> Mixture:
@@ -114,7 +114,8 @@ class Classroom:
     @cached_property
     def shares(self) -> Vector:
         """Of the classes, which hold in all lessons."""
-        return self.ensemble.shares.beside_classifier(self.P_judged.mean(axis=0), self.before.head_share)
+        of_graphs, of_both = self.P_graphs.mean(axis=0), self.P_judged.mean(axis=0)
+        return self.ensemble.shares.beside_classifier(of_graphs, of_both, self.before.head_share)
 
     def head(self, of_kernel: float, linear: Head | None = None) -> Head:
         """The kernel with a factor, and a linear classifier beside it, for the rows as they are here."""
@@ -150,7 +151,7 @@ class Classroom:
         P, scales = self.of_sample(mixture)
         P_labelled = normalised(mixture.of(self.labelled).collect() * scales)
         vote = graphs.diffused_from(P, P_labelled, STEPS)
-        return mixture.refined(vote, temperature_for(vote.of(graphs.few), self.sureness))
+        return mixture.refined(vote, temperature_for(vote.of(graphs.few), mean_confidence(self.P_graphs)))
 
     def cooling(self, taught: Mixture) -> float:
         """The temperature at which the taught mixture is hardly surer of the sample than the one that was judged."""
