@@ -210,6 +210,7 @@ def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path
         tab.keyboard.press("u")
         labels_are(tab, len(given))
 
+        wait_for(lambda: session.learner.now.trust.version == session.state()["version"])
         tab.keyboard.press("]")
         opened_heap(tab, "unfamiliar")
         tab.keyboard.press("n")

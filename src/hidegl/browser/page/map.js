@@ -7,11 +7,13 @@ import { sure, tag } from "./parts.js";
 const FAINT = 0.22;
 const NEAR = 14; // pixels
 const MANY = 20; // names of more classes are written smaller
+const NAME_REACH = 1 / 15; // of the width of the map: how far around a name rows count for it
 
 let view = null;
 let sources = {};
 let only = null;
 let here = null;
+let placed = {};
 let planned = false;
 let picked = () => {};
 
@@ -188,26 +190,27 @@ function placeNames() {
   layer.replaceChildren(...names);
 }
 
-/** For each class the point in the midst of its mass, the heaviest class first. */
+/** For each class the point around which it has the most rows, the heaviest class first. */
 function namePlaces() {
   const { map, colours } = model;
-  const sums = new Map();
+  if (placed.colours === colours && placed.map === map) return placed.places;
+  const found = new Map();
   colours.classes.forEach((number, i) => {
     if (!model.classes.has(number)) return;
+    const own = found.get(number) ?? { number, weight: 0, points: [] };
     const weight = map.mass[i] * (colours.confidence[i] / 100) ** 2;
-    const sum = sums.get(number) ?? { number, weight: 0, x: 0, y: 0, points: [] };
-    sum.weight += weight;
-    sum.x += weight * map.x[i];
-    sum.y += weight * map.y[i];
-    sum.points.push(i);
-    sums.set(number, sum);
+    own.weight += weight;
+    own.points.push([map.x[i], map.y[i], weight]);
+    found.set(number, own);
   });
-  return [...sums.values()].sort((a, b) => b.weight - a.weight).map((sum) => {
-    const [mx, my] = [sum.x / Math.max(sum.weight, 1e-9), sum.y / Math.max(sum.weight, 1e-9)];
-    const distance = (i) => (map.x[i] - mx) ** 2 + (map.y[i] - my) ** 2;
-    const middle = sum.points.reduce((a, b) => (distance(b) < distance(a) ? b : a));
-    return { number: sum.number, x: map.x[middle], y: map.y[middle] };
+  const near = (Math.max(...map.x) - Math.min(...map.x)) * NAME_REACH;
+  const places = [...found.values()].sort((a, b) => b.weight - a.weight).map(({ number, points }) => {
+    const around = ([x, y]) => points.reduce((sum, [px, py, weight]) => sum + weight * Math.exp(-((px - x) ** 2 + (py - y) ** 2) / near ** 2), 0);
+    const [x, y] = points.map((point) => [point, around(point)]).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
+    return { number, x, y };
   });
+  placed = { map, colours, places };
+  return places;
 }
 
 function nearest(sx, sy) {

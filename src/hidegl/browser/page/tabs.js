@@ -29,11 +29,18 @@ class Asked {
     this.list = null;
   }
 
+  arranged(items) {
+    return items;
+  }
+
   async load() {
+    const { saving } = this; // what is asked before a change is saved would bring back what it settled
+    await saving;
     this.version = model.state.trust?.version ?? null;
     try {
       const answer = await ask(this.what, this.fields());
-      this.items = answer[this.name];
+      if (this.saving !== saving) { await this.load(); return; }
+      this.items = this.arranged(answer[this.name]);
       this.total = answer.total;
       tell("tab");
     } catch (error) {
@@ -50,6 +57,12 @@ class Asked {
 
 export class Doubts extends Asked {
   constructor() { super("doubts", "doubts"); }
+
+  /** The card that is looked at stays, as long as its label is in doubt. */
+  arranged(items) {
+    const shown = items.find((one) => one.row === this.items[0]?.row);
+    return shown ? [shown, ...items.filter((one) => one !== shown)] : items;
+  }
 
   panel() {
     if (model.state.trust === null) return noLabels();
@@ -69,7 +82,7 @@ export class Doubts extends Asked {
     if (!doubt) return;
     this.items = others;
     tell("tab");
-    change("label", { rows: [doubt.row], source: "doubts", ...fields }).then((state) => { take(state); say(words); }, failed);
+    this.saving = change("label", { rows: [doubt.row], source: "doubts", ...fields }).then((state) => { take(state); say(words); }, failed);
   }
 
   choose(number) { this.settle({ class: number }, `Now ${nameOf(number)}`); }

@@ -67,22 +67,24 @@
     place();
   }
 
-  // The names of classes, each in the midst of its points; of names that would overlap, those with more rows.
+  // The names of classes, each where most of its rows are; of names that would overlap, those with more rows.
   const views_of_map = [...(views.map.roots ?? Object.values(views.map))];
   const view = views_of_map[0] ?? views.map;
   const centres = (() => {
     const { x, y, size, alpha, code } = whole.points;
-    const sums = new Map();
+    const found = new Map();
     for (let i = 0; i < code.length; i++) {
       const weight = size[i] ** 2 * alpha[i] ** 2;
-      const sum = sums.get(code[i]) ?? { code: code[i], weight: 0, x: 0, y: 0, points: [] };
-      sum.weight += weight; sum.x += weight * x[i]; sum.y += weight * y[i]; sum.points.push(i);
-      sums.set(code[i], sum);
+      const own = found.get(code[i]) ?? { code: String(code[i]), weight: 0, points: [] };
+      own.weight += weight;
+      own.points.push([x[i], y[i], weight]);
+      found.set(code[i], own);
     }
-    return [...sums.values()].sort((one, other) => other.weight - one.weight).map((sum) => {
-      const far = (i) => (x[i] - sum.x / sum.weight) ** 2 + (y[i] - sum.y / sum.weight) ** 2;
-      const midst = sum.points.reduce((best, i) => (far(i) < far(best) ? i : best));
-      return { code: String(sum.code), x: x[midst], y: y[midst] };
+    const near = (Math.max(...x) - Math.min(...x)) / 15;
+    return [...found.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points }) => {
+      const around = ([px, py]) => points.reduce((sum, [qx, qy, weight]) => sum + weight * Math.exp(-((qx - px) ** 2 + (qy - py) ** 2) / near ** 2), 0);
+      const [at_x, at_y] = points.map((point) => [point, around(point)]).reduce((one, other) => (other[1] > one[1] ? other : one))[0];
+      return { code: of, x: at_x, y: at_y };
     });
   })();
 
