@@ -24,6 +24,7 @@ from hidegl.cli.running import run
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
 starlette = pytest.importorskip("starlette")
+httpx = pytest.importorskip("httpx")
 from starlette.testclient import TestClient  # noqa: E402
 
 from hidegl.browser.images import png, shape_of_pixels  # noqa: E402
@@ -31,7 +32,7 @@ from hidegl.browser.preview import corrected  # noqa: E402
 from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
 from hidegl.browser.security import LARGEST_BODY  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
-from hidegl.browser.serving import names_of  # noqa: E402
+from hidegl.browser.serving import names_of, serve  # noqa: E402
 
 HOST = "127.0.0.1:8000"
 TOKEN = "a-token-for-tests"
@@ -371,6 +372,34 @@ def test_other_machines_need_a_flag(tmp_path, capsys):
 def test_names_under_which_it_may_be_asked_for(host, first):
     assert names_of(host)[0] == first
     assert {socket.gethostname(), "127.0.0.1"} <= set(names_of("0.0.0.0"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.1 is the only loopback address")
+def test_it_is_reached_under_every_address_of_the_machine(tmp_path):
+    write_digits(tmp_path / "digits.csv", 60)
+    session, told = open_session(tmp_path / "digits.csv"), []
+    how = {"host": "0.0.0.0", "open_browser": False, "tell": told.append}
+    thread = threading.Thread(target=serve, args=(session,), kwargs=how)
+    thread.start()
+    port, token = re.fullmatch(r"http://.*:(\d+)/\?token=(.*)", wait_for(lambda: told and told[0])).groups()
+    base = f"http://127.0.0.2:{port}"
+    with httpx.Client(base_url=base, headers={"origin": base}) as browser:
+        assert browser.get("/", params={"token": token}).status_code == 200
+        assert browser.get("/", headers={"host": f"127.0.0.3:{port}"}).status_code == 400
+        assert browser.post("/api/end", json={}).status_code == 200
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+
+
+def test_parquet_is_shown_and_searched_on_disk(tmp_path):
+    write_texts(tmp_path / "texts.csv")
+    path = tmp_path / "texts.parquet"
+    pq.write_table(pyarrow.csv.read_csv(tmp_path / "texts.csv"), path, row_group_size=20)
+    session = open_session(path, embedder="words")
+    assert [content["row"] for content in session.contents.of([85, 3, 41])] == [85, 3, 41]
+    assert "wave fish ship 41 " in session.contents.of([85, 3, 41])[2]["text"]
+    assert len(session.contents.search("WHEEL")) == 30
+    session.store.close()
 
 
 def test_the_command_prints_the_address_and_ends_quietly(tmp_path):

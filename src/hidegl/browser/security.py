@@ -69,10 +69,10 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if host not in self._hosts:
+        host, origin, hosts = headers.get("host", ""), headers.get("origin"), self._hosts | {address_of(scope)}
+        if host not in hosts:
             return 400, "this server is not known under that name"
-        if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
+        if origin is not None and origin not in {f"http://{name}" for name in hosts}:
             return 403, "requests from other sites are refused"
         if origin is None and scope["method"] not in ("GET", "HEAD"):
             return 403, "a request that changes something must name its origin"
@@ -105,6 +105,12 @@ class Guard:
         if scope["path"] == "/" and self._has_token(scope):
             return f"{self.cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
         return None
+
+
+def address_of(scope: Scope) -> str:
+    """The address of this machine that was asked, in numbers: no name can be rebound to it."""
+    address, port = scope.get("server") or ("", 0)
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def with_headers(send: Send, cookie: str | None) -> Send:
