@@ -19,6 +19,7 @@ from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.rows.arrays import on_host
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
+from marks import on_unix
 from test_learning import StopError, stop_after
 
 SAME_LABELS = 0.999
@@ -382,6 +383,7 @@ class TestCluster:
         assert sorted(sizes)[-3] < 70_000  # and that for σ, 2,000 rows
         assert sorted(sizes)[-4] < 5_000
 
+    @on_unix
     def test_a_killed_worker_does_not_change_the_result(self, cluster, da):
         X, y = problem("digits")
         rows = da.from_array(X, chunks=(100, -1))

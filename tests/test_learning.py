@@ -17,6 +17,7 @@ from hidegl import HiDeGL
 from hidegl.basics import memory
 from hidegl.basics.progress import Iteration
 from hidegl.structure.stages import learning_stages
+from marks import on_unix
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,7 @@ HiDeGL(30, random_state=0, tol=1e-4, checkpoint=sys.argv[2], callback=slowly).fi
 """
 
 
+@on_unix
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGINT"])
 def test_a_fit_that_was_killed_resumes_and_ends_the_same(rows, tmp_path, signal_name):
     X, y, _ = rows

@@ -31,6 +31,7 @@ from hidegl.files.writing import Signs, write_table
 from hidegl.questions.suggestions import RankedRows, representatives
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import fingerprint
+from marks import on_unix
 
 # Writing
 
@@ -56,6 +57,7 @@ def test_threads_that_write_one_file_leave_one_of_their_versions(tmp_path):
     assert [other.name for other in tmp_path.iterdir()] == ["file"]
 
 
+@on_unix
 def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("mine")
@@ -113,6 +115,7 @@ def test_files_appear_together_or_not_at_all(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@on_unix
 def test_an_interruption_waits_until_all_files_have_appeared(tmp_path, monkeypatch):
     replace = Path.replace
 
@@ -321,13 +324,13 @@ def folder(tmp_path, monkeypatch):
     note = ["=1+1", "+2", "-3", "@x", "plain", "a=b"] * 6 + ["end"] * 4
     pa.csv.write_csv(pa.table({**dict(zip("abc", X.T, strict=True)), "note": note, "side": side}), "data.csv")
     pa.csv.write_csv(pa.table({"row": [0, 39], "label": ["left", "right"]}), "labels.csv")
-    Path("link.csv").symlink_to("data.csv")
     return tmp_path
 
 
 BASE = "label data.csv --labels side --effort quick"
 
 
+@on_unix
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -347,6 +350,7 @@ BASE = "label data.csv --labels side --effort quick"
     ],
 )
 def test_outputs_are_checked_before_the_work(folder, capsys, command, said):
+    Path("link.csv").symlink_to("data.csv")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert run(shlex.split(command)) == 2
     assert said in " ".join(capsys.readouterr().err.split())
@@ -403,6 +407,7 @@ def test_very_many_columns_are_read_in_seconds(folder):
     assert float(done.stdout) < 15
 
 
+@on_unix
 @pytest.mark.parametrize("delay", [0.05, 0.15, 0.4])
 def test_an_interruption_of_an_import_is_one_line(folder, delay):
     code = (

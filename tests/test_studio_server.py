@@ -21,6 +21,7 @@ from PIL import Image
 
 import hidegl
 from hidegl.cli.running import run
+from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
 starlette = pytest.importorskip("starlette")
@@ -402,6 +403,7 @@ def test_parquet_is_shown_and_searched_on_disk(tmp_path):
     session.store.close()
 
 
+@on_unix
 def test_the_command_prints_the_address_and_ends_quietly(tmp_path):
     write_digits(tmp_path / "digits.csv", 60)
     command = [sys.executable, "-m", "hidegl", "studio", "digits.csv", "--no-browser"]

@@ -16,6 +16,7 @@ from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.ensemble import folds as in_folds
 from hidegl.rows import arrays, local
+from marks import on_unix
 
 MODELS = [HiDeGL(60, random_state=0), AutoHiDeGL("quick", random_state=0)]
 models = pytest.mark.parametrize("model", MODELS, ids=["HiDeGL", "AutoHiDeGL"])
@@ -217,6 +218,7 @@ AutoHiDeGL(random_state=0, checkpoint=sys.argv[2], callback=slowly).fit(data["X"
 """
 
 
+@on_unix
 @FEW
 def test_a_killed_ensemble_resumes_and_ends_the_same(many, tmp_path):
     X, y = many
