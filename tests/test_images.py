@@ -104,6 +104,25 @@ def test_vectors_of_images_are_kept_until_a_file_changes(folder, digits, capsys,
     assert "from .hidegl_cache" not in capsys.readouterr().err
 
 
+def test_the_embedder_of_images_is_kept_until_a_file_changes(folder, digits, monkeypatch):
+    """Choosing it again would take as long as embedding some of them."""
+    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+    names = write_digits(folder, digits)
+    command, fits, fit = "suggest digits -n 3 -o rows.csv -f --embedder pixels", [], ImageEmbedder.fit
+    monkeypatch.setattr(ImageEmbedder, "fit", lambda self, X, y=None: fits.append(1) or fit(self, X, y))
+    hidegl(command)
+    hidegl(command)
+    assert len(fits) == 1
+    (kept,) = (folder / "digits" / ".hidegl_cache").glob("*.npz")
+    kept.write_bytes(kept.read_bytes()[:200])
+    hidegl(command)
+    assert len(fits) == 2
+    Image.fromarray(digits[0][3]).save(folder / "digits" / names[5])
+    hidegl(command)
+    hidegl(f"{command} --no-cache")
+    assert len(fits) == 4
+
+
 MODES = {"grey": "L", "black and white": "1", "palette": "P", "transparent": "RGBA", "print colours": "CMYK"}
 
 

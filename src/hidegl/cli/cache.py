@@ -1,16 +1,19 @@
-"""Vectors that took long to compute, kept in a folder beside the data."""
+"""Vectors that took long to compute, and the embedders that made them, kept in a folder beside the data."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.archives import EMBEDDER, prefixed, write_archive
 from hidegl.basics.whole_files import replacing
+from hidegl.embedding import Embedder, load_embedder
 
 FOLDER = ".hidegl_cache"
 """The folder beside the data. It can be deleted at any time."""
@@ -48,13 +51,40 @@ def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
 
 
 def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> None:
-    """Write to the cache; where that cannot be done, the next command computes them again."""
-    if path is None or seconds < WORTH_KEEPING:
-        return
+    """Write vectors to the cache; where that cannot be done, the next command computes them again."""
+    with into_cache(path, seconds) as place:
+        if place is not None:
+            with replacing(place) as file:
+                np.save(file, vectors)
+
+
+def read_embedder(path: Path | None) -> Embedder | None:
+    """The embedder that the cache holds; None if it holds none, or one that cannot be used any more."""
+    if path is None or not path.exists():
+        return None
     try:
+        return load_embedder(path)
+    except (ImportError, OSError, ValueError):
+        return None
+
+
+def keep_embedder(path: Path | None, embedder: Embedder, seconds: float) -> None:
+    """Write an embedder to the cache, if it took long to choose."""
+    with into_cache(path, seconds) as place:
+        if place is not None:
+            values, arrays = embedder.__hidegl_state__()
+            write_archive(place, {"embedder": values}, prefixed(EMBEDDER, arrays))
+
+
+@contextmanager
+def into_cache(path: Path | None, seconds: float) -> Iterator[Path | None]:
+    """The path in a folder that is there; None if what took this long is not worth keeping. Errors of the disk pass."""
+    try:
+        if path is None or seconds < WORTH_KEEPING:
+            yield None
+            return
         path.parent.mkdir(exist_ok=True)
         (path.parent / ".gitignore").write_text("*\n")
-        with replacing(path) as file:
-            np.save(file, vectors)
+        yield path
     except OSError:
         return

@@ -14,11 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, read_vectors
+from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_embedder, read_embedder, read_vectors
 from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source
 from hidegl.cli.texts import functions_of_this_folder
-from hidegl.embedding import ImageEmbedder
+from hidegl.embedding import ImageEmbedder, efficientnet
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import MemoryTable
@@ -29,6 +29,9 @@ PATH = "path"
 
 FOLDERS = "folders"
 """`--labels folders`: an image has the name of its folder as label."""
+
+OWN = ("auto", "efficientnet", "pixels", "efficientnet+pixels")
+"""Embedders that are the same as long as the images are."""
 
 THUMBNAIL, LARGEST = 72, 1024
 """The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
@@ -78,10 +81,14 @@ def all_paths(source: Source) -> MemoryTable:
 
 def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
     """The rows, and the embedder of this name that made them."""
-    paths, _ = files_of(source)
+    paths, names = files_of(source)
+    place = None if name not in OWN else place_of(source, f"{name} {efficientnet.is_here()}", paths, names, used=cached)
+    place = place and place.with_suffix(".npz")
+    begun = time.perf_counter()
     try:
         with functions_of_this_folder():
-            embedder = ImageEmbedder(name).fit(paths)
+            embedder = read_embedder(place) or ImageEmbedder(name).fit(paths)
+        keep_embedder(place, embedder, time.perf_counter() - begun)
     except UnreadableImageError as error:
         raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error
     except (ImportError, ValueError, OSError) as error:
@@ -95,8 +102,7 @@ def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple
 def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
     """The rows, by an embedder that is known. Images that cannot be read are named."""
     paths, names = files_of(source)
-    cache = VectorCache(source.paths[0] / "images" if source.is_folder else source.paths[0], used=cached)
-    place = cache.place(embedder.way_.mark, (version_of(path, name) for path, name in zip(paths, names, strict=True)))
+    place = place_of(source, embedder.way_.mark, paths, names, used=cached)
     begun, how = time.perf_counter(), f"from {FOLDER}"
     vectors = read_vectors(place, len(paths))
     if vectors is None:
@@ -114,6 +120,12 @@ def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached:
     notes = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
     table = pa.table({PATH: pa.array([names[place] for place in np.flatnonzero(readable)], pa.string())})
     return ImageRows(vectors[readable], MemoryTable(table, notes), readable)
+
+
+def place_of(source: Source, mark: str, paths: list[Path], names: list[str], *, used: bool) -> Path | None:
+    """Where the cache keeps what has this mark and was made from these images."""
+    cache = VectorCache(source.paths[0] / "images" if source.is_folder else source.paths[0], used=used)
+    return cache.place(mark, (version_of(path, name) for path, name in zip(paths, names, strict=True)))
 
 
 def version_of(path: Path, name: str) -> bytes:
