@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,9 @@ from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_
 
 settings.register_profile("hidegl", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("hidegl")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that runs the tests in the background has it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
