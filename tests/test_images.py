@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, load_sample_images
 from commands import hidegl
 from files_with_mistakes import image_bomb
 from hidegl import AutoHiDeGL
+from hidegl.basics.archives import write_archive
 from hidegl.cli import cache
 from hidegl.embedding import ImageEmbedder, efficientnet, load_embedder
 from hidegl.embedding.image_ways import are_aligned
@@ -121,6 +122,25 @@ def test_the_embedder_of_images_is_kept_until_a_file_changes(folder, digits, mon
     hidegl(command)
     hidegl(f"{command} --no-cache")
     assert len(fits) == 4
+
+
+def test_embedders_of_others_are_not_taken_from_the_cache(tmp_path):
+    path, embedder = tmp_path / "kept.npz", ImageEmbedder("pixels").fit(np.zeros((3, 4, 4), np.uint8))
+    cache.keep_embedder(path, embedder, cache.WORTH_KEEPING)
+    assert cache.read_image_embedder(path, "pixels").way_ == embedder.way_
+    assert cache.read_image_embedder(path, "auto") is None
+    values, arrays = embedder.__hidegl_state__()
+    for wrong in ({"kind": "texts"}, {"name": "./of_others"}, {"name": "of:others"}):
+        write_archive(path, {"embedder": values | wrong}, arrays)
+        assert cache.read_image_embedder(path, "pixels") is None
+
+
+def test_where_nothing_can_be_kept_commands_go_on(tmp_path):
+    (tmp_path / "file").touch()
+    embedder = ImageEmbedder("pixels").fit(np.zeros((3, 4, 4), np.uint8))
+    cache.keep(tmp_path / "file" / "a.npy", np.zeros((2, 2), np.float32), cache.WORTH_KEEPING)
+    cache.keep_embedder(tmp_path / "file" / "a.npz", embedder, cache.WORTH_KEEPING)
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 MODES = {"grey": "L", "black and white": "1", "palette": "P", "transparent": "RGBA", "print colours": "CMYK"}

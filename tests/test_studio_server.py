@@ -31,7 +31,7 @@ from starlette.testclient import TestClient  # noqa: E402
 from hidegl.browser.images import png, shape_of_pixels  # noqa: E402
 from hidegl.browser.preview import corrected  # noqa: E402
 from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
-from hidegl.browser.security import LARGEST_BODY  # noqa: E402
+from hidegl.browser.security import LARGEST_BODY, address_of, with_port  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
 from hidegl.browser.serving import names_of, serve  # noqa: E402
 
@@ -371,6 +371,8 @@ def test_other_machines_need_a_flag(tmp_path, capsys):
     [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("10.0.0.7", "10.0.0.7"), ("fe80::1", "[fe80::1]")],
 )
 def test_names_under_which_it_may_be_asked_for(host, first):
+    assert address_of({"server": (host, 80)}) == with_port(first)
+    assert address_of({"server": ("::ffff:10.0.0.7", 8000)}) == "10.0.0.7:8000"
     assert names_of(host)[0] == first
     assert {socket.gethostname(), "127.0.0.1"} <= set(names_of("0.0.0.0"))
 

@@ -70,9 +70,9 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host, origin, hosts = headers.get("host", ""), headers.get("origin"), self._hosts | {address_of(scope)}
-        if host not in hosts:
+        if with_port(host) not in hosts:
             return 400, "this server is not known under that name"
-        if origin is not None and origin not in {f"http://{name}" for name in hosts}:
+        if origin is not None and with_port(origin) not in {f"http://{name}" for name in hosts}:
             return 403, "requests from other sites are refused"
         if origin is None and scope["method"] not in ("GET", "HEAD"):
             return 403, "a request that changes something must name its origin"
@@ -110,7 +110,13 @@ class Guard:
 def address_of(scope: Scope) -> str:
     """The address of this machine that was asked, in numbers: no name can be rebound to it."""
     address, port = scope.get("server") or ("", 0)
+    address = address.removeprefix("::ffff:") if "." in address else address  # IPv4 on a socket for both
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def with_port(name: str) -> str:
+    """Browsers leave out the usual port."""
+    return name if name.rpartition(":")[2].isdecimal() else f"{name}:80"
 
 
 def with_headers(send: Send, cookie: str | None) -> Send:

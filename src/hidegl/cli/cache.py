@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import EMBEDDER, prefixed, write_archive
 from hidegl.basics.whole_files import replacing
-from hidegl.embedding import Embedder, load_embedder
+from hidegl.embedding import ImageEmbedder, load_embedder
+from hidegl.embedding.image_ways import OWN
+from hidegl.embedding.saved import embedder_values
 
 FOLDER = ".hidegl_cache"
 """The folder beside the data. It can be deleted at any time."""
@@ -51,40 +53,35 @@ def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
 
 
 def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> None:
-    """Write vectors to the cache; where that cannot be done, the next command computes them again."""
-    with into_cache(path, seconds) as place:
-        if place is not None:
-            with replacing(place) as file:
+    """Write vectors to the cache, if they took long; if it cannot be done, the next command computes them again."""
+    if path is not None and seconds >= WORTH_KEEPING:
+        with suppress(OSError):
+            make_folder(path.parent)
+            with replacing(path) as file:
                 np.save(file, vectors)
 
 
-def read_embedder(path: Path | None) -> Embedder | None:
-    """The embedder that the cache holds; None if it holds none, or one that cannot be used any more."""
+def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
+    """What was chosen under this name, if the cache holds it and it is one of ours: files of others are not trusted."""
     if path is None or not path.exists():
         return None
-    try:
-        return load_embedder(path)
-    except (ImportError, OSError, ValueError):
-        return None
+    with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
+        values = embedder_values(path) or {}
+        if (values.get("kind"), values.get("embedder")) == ("images", name) and values.get("name") in OWN:
+            found: ImageEmbedder | None = load_embedder(path)
+            return found
+    return None
 
 
-def keep_embedder(path: Path | None, embedder: Embedder, seconds: float) -> None:
+def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) -> None:
     """Write an embedder to the cache, if it took long to choose."""
-    with into_cache(path, seconds) as place:
-        if place is not None:
-            values, arrays = embedder.__hidegl_state__()
-            write_archive(place, {"embedder": values}, prefixed(EMBEDDER, arrays))
+    if path is not None and seconds >= WORTH_KEEPING:
+        values, arrays = embedder.__hidegl_state__()
+        with suppress(OSError):
+            make_folder(path.parent)
+            write_archive(path, {"embedder": values}, prefixed(EMBEDDER, arrays))
 
 
-@contextmanager
-def into_cache(path: Path | None, seconds: float) -> Iterator[Path | None]:
-    """The path in a folder that is there; None if what took this long is not worth keeping. Errors of the disk pass."""
-    try:
-        if path is None or seconds < WORTH_KEEPING:
-            yield None
-            return
-        path.parent.mkdir(exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n")
-        yield path
-    except OSError:
-        return
+def make_folder(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text("*\n")

@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl._version import __version__
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_embedder, read_embedder, read_vectors
+from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_embedder, read_image_embedder, read_vectors
 from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source
 from hidegl.cli.texts import functions_of_this_folder
 from hidegl.embedding import ImageEmbedder, efficientnet
+from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import MemoryTable
@@ -29,9 +31,6 @@ PATH = "path"
 
 FOLDERS = "folders"
 """`--labels folders`: an image has the name of its folder as label."""
-
-OWN = ("auto", "efficientnet", "pixels", "efficientnet+pixels")
-"""Embedders that are the same as long as the images are."""
 
 THUMBNAIL, LARGEST = 72, 1024
 """The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
@@ -82,12 +81,12 @@ def all_paths(source: Source) -> MemoryTable:
 def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
     """The rows, and the embedder of this name that made them."""
     paths, names = files_of(source)
-    place = None if name not in OWN else place_of(source, f"{name} {efficientnet.is_here()}", paths, names, used=cached)
-    place = place and place.with_suffix(".npz")
-    begun = time.perf_counter()
+    choice = f"{name} {efficientnet.is_here()} {__version__}"
+    place = place_of(source, choice, paths, names, used=cached and name in ("auto", *OWN))
+    place, begun = place and place.with_suffix(".npz"), time.perf_counter()
     try:
         with functions_of_this_folder():
-            embedder = read_embedder(place) or ImageEmbedder(name).fit(paths)
+            embedder = read_image_embedder(place, name) or ImageEmbedder(name).fit(paths)
         keep_embedder(place, embedder, time.perf_counter() - begun)
     except UnreadableImageError as error:
         raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 
+OWN = ("efficientnet", "pixels", "efficientnet+pixels")
+"""The names of those that come with hidegl."""
+
 ALIGNED = 0.1
 """Images are aligned if the mean image holds this share of the variance of all pixels: each pixel has a meaning of its
 own, as in digits (0.2 to 0.5), signs and portraits. In parts of photos it is below 0.01."""

@@ -166,7 +166,7 @@ function placeNames() {
   if (!layer || view === null || model.map === null) return;
   placeHere();
   if (model.colours === null) { layer.replaceChildren(); return; }
-  const places = namePlaces();
+  const places = namePlaces().filter((place) => model.classes.has(place.number));
   const frame = view.frame;
   const [width, height] = [byId("map").clientWidth, byId("map").clientHeight];
   const many = places.length > MANY;
@@ -196,7 +196,6 @@ function namePlaces() {
   if (placed.colours === colours && placed.map === map) return placed.places;
   const found = new Map();
   colours.classes.forEach((number, i) => {
-    if (!model.classes.has(number)) return;
     const own = found.get(number) ?? { number, weight: 0, points: [] };
     const weight = map.mass[i] * (colours.confidence[i] / 100) ** 2;
     own.weight += weight;

@@ -80,8 +80,10 @@
       own.points.push([x[i], y[i], weight]);
       found.set(code[i], own);
     }
-    const near = (Math.max(...x) - Math.min(...x)) / 15;
-    return [...found.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points }) => {
+    const heaviest = (points) => points.sort((one, other) => other[2] - one[2]).slice(0, 1000);
+    const near = (x.reduce((a, b) => Math.max(a, b)) - x.reduce((a, b) => Math.min(a, b))) / 15 || 1;
+    return [...found.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points: own }) => {
+      const points = heaviest(own);
       const around = ([px, py]) => points.reduce((sum, [qx, qy, weight]) => sum + weight * Math.exp(-((qx - px) ** 2 + (qy - py) ** 2) / near ** 2), 0);
       const [at_x, at_y] = points.map((point) => [point, around(point)]).reduce((one, other) => (other[1] > one[1] ? other : one))[0];
       return { code: of, x: at_x, y: at_y };
