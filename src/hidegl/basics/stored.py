@@ -152,7 +152,7 @@ def within(array: NDArray[Any], interval: str) -> bool:
 
 def check_sums(name: str, P: NDArray[Any]) -> None:
     """Rows must sum to one, up to rounding."""
-    if not np.all(np.abs(P.sum(axis=1, dtype=np.float64) - 1) <= ROUNDING):
+    if not np.all(np.abs(P.sum(axis=-1, dtype=np.float64) - 1) <= ROUNDING):
         raise ValueError(f"{name} must have rows that sum to 1")
 
 

@@ -1,10 +1,10 @@
 """How the members' probabilities become those of the ensemble: written once, for old rows and for new ones.
 
-    P = (1 − doubt) softmax( log(mean_m P_m · scales) / T + F ) + doubt / c
+    P = (1 − doubt) softmax( log(mean_m P_m · scales) / T + F ) + doubt · guess
 
 with the members' mean scaled to the class shares, calibrated by one temperature T, and the log-probabilities F of a
-kernel classifier, in which its weight is contained. The doubt is a small uniform share: few labels cannot prove that a
-probability is close to 1.
+kernel classifier, in which its weight is contained. The guess knows class sizes only, and the doubt is the chance that
+there is no more to know (`hidegl.ensemble.doubt`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Mixture:
     """Of the graphs and of the classifier; they are in the temperature and in the head."""
 
     doubt: float = 0.0
-    """The weight of uniform probabilities."""
+    guess: Vector = field(default_factory=lambda: np.empty(0))
+    """The weight of a guess that is the same for all rows, and its probabilities (c,)."""
 
     expected_shares: Vector = field(default_factory=lambda: np.empty(0))
     shares_are: str = ""
@@ -95,7 +96,7 @@ class Mixture:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What `mixed_distributions` needs beside the rows."""
-        return self.vote.members, self.scales, self.temperature, self.head, self.doubt
+        return self.vote.members, self.scales, self.temperature, self.head, self.doubt, self.guess
 
     # Files
 
@@ -108,7 +109,7 @@ class Mixture:
             "doubt": self.doubt,
             "shares_are": self.shares_are,
         }
-        arrays = {"scales": self.scales, "expected_shares": self.expected_shares}
+        arrays = {"scales": self.scales, "expected_shares": self.expected_shares, "guess": self.guess}
         if self.P_loo is not None:
             arrays["P_loo"] = self.P_loo
         if self.strays is not None:
@@ -140,6 +141,7 @@ class Mixture:
             head,
             (of_graphs, of_head),
             stored.number("doubt", "[0, 1]"),
+            stored.distributions("guess", "c") if stored.has("guess") else np.full(len(scales), 1 / len(scales)),
             stored.array("expected_shares", "numbers", "c", f"[0, {1 + ROUNDING}]"),
             stored.text("shares_are"),
             stored.distributions("P_loo", "l c") if stored.has("P_loo") else None,
@@ -163,12 +165,13 @@ def mixed_distributions(
     scales: Vector,
     temperature: float,
     head: Head | None,
-    doubt: float = 0.0,
+    doubt: float,
+    guess: Vector,
 ) -> Matrix:
     """The class probabilities of a block of rows."""
     logits = log_probabilities(vote_distributions(forms, members) * scales) / temperature
     P = softmax(logits if head is None else logits + head_scores(forms.parts[-1], head))
-    return (1 - doubt) * P + doubt / P.shape[1]
+    return (1 - doubt) * P + doubt * guess if doubt else P
 
 
 def class_sums(Z: Assignments, P: Matrix) -> tuple[Matrix]:

@@ -7,7 +7,8 @@ sum is a temperature, so that probabilities are calibrated by the same step.
 
 Few labels say little, so weights have a prior, in which the graphs count as far as rows cluster: where they do,
 neighbours have the same class by what the graphs say, far more often than by chance; where they do not, the graphs find
-no classes that hold together, and a smooth classifier is better. That takes no label.
+no classes that hold together, and a smooth classifier is better. That takes no label, and may be wrong: rows can
+cluster by something else. So it is also possible that one of both is right alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.warnings import warn_user
@@ -36,7 +37,7 @@ FEWEST_TO_WARN = 20
 """With fewer labels, chance is too likely."""
 
 SMALLEST_WEIGHT = 1e-3
-"""Of the graphs."""
+"""Of the graphs; and of either of both, as odds that it is right alone."""
 
 
 @dataclass(frozen=True)
@@ -80,19 +81,27 @@ def trust_in_graphs(mixture: Mixture, ensemble: Ensemble) -> float:
     return float(expit((cohesion - EVEN_COHESION) / COHESION_SCALE))
 
 
-def likeliest_weights(predictions: Sequence[Matrix], codes: NDArray[np.intp], prior: Vector) -> list[float]:
-    """The weights, not negative, of several log-probabilities of the labels under which the labels are most likely."""
+def likeliest_weights(predictions: Sequence[Matrix], codes: NDArray[np.intp], usual: Vector) -> list[float]:
+    """The weights, not negative, of several log-probabilities of the labels under which the labels are most likely.
+
+    Their prior has a mode at the usual weights, and one where each is right alone, with the odds of its usual weight.
+    """
     logits, rows = np.stack(predictions), np.arange(len(codes))
+    modes = np.vstack([usual, np.eye(len(usual))])
+    log_odds = np.log(np.maximum(np.concatenate([[1.0], usual]), SMALLEST_WEIGHT))
 
     def loss(weights: Vector) -> tuple[float, Vector]:
         P = softmax(np.tensordot(weights, logits, 1))
         likelihood = np.log(np.maximum(P[rows, codes], np.finfo(float).tiny)).sum()
         slopes = logits[:, rows, codes].sum(axis=1) - np.einsum("ij,mij->m", P, logits)
-        away = weights - prior
-        return -likelihood + PRIOR_LABELS * away @ away, -slopes + 2 * PRIOR_LABELS * away
+        away = weights - modes
+        log_priors = log_odds - PRIOR_LABELS * np.square(away).sum(axis=1)
+        log_prior = logsumexp(log_priors)
+        return -likelihood - log_prior, 2 * PRIOR_LABELS * np.exp(log_priors - log_prior) @ away - slopes
 
-    bounds = [(0, None)] * len(prior)
-    return minimize(loss, prior, jac=True, bounds=bounds, method="L-BFGS-B").x.tolist()
+    bounds = [(0, None)] * len(usual)
+    found = [minimize(loss, mode, jac=True, bounds=bounds, method="L-BFGS-B") for mode in modes]
+    return min(found, key=lambda one: one.fun).x.tolist()
 
 
 def warn_of_chance(predictions: Sequence[Matrix], codes: NDArray[np.intp]) -> None:

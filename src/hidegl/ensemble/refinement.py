@@ -1,23 +1,28 @@
 """The stage that refines the members' mean, and decides how strongly to enforce the expected class shares.
 
 A few labels say little about class sizes. The graphs say more: wrong shares cut through dense regions. So several
-starts are diffused, from the shares that the members found to those that the labels suggest, and the one is kept whose
-classes cut the graphs at the least cost, Σ_c cut(c) / volume(c) (Shi and Malik's normalised cut). This holds as far as
-classes are what the graphs keep together: the more labels leave-one-out gets wrong, the more another start must gain.
-And of two classes, one is often a union of many clusters, which can be cut at little cost in many ways: there only the
-usual start is refined.
+starts are diffused, from the shares that the members found to those that the labels suggest. Of those that the numbers
+of labels do not speak against, the one is kept whose classes cut the graphs at the least cost, Σ_c cut(c) / volume(c)
+(Shi and Malik's normalised cut). This holds as far as classes are what the graphs keep together: the more labels
+leave-one-out gets wrong, the more another start must gain. And of two classes, one is often a union of many clusters,
+which can be cut at little cost in many ways: there only the usual start is refined.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hidegl.basics.linalg import Vector
+import numpy as np
+from scipy.special import xlogy
+from scipy.stats import chi2
+
+from hidegl.basics.linalg import Matrix, Vector
 from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.shares import HALF_WAY
 from hidegl.ensemble.stages import Ensemble
-from hidegl.spreading.temperature import sharpened
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.temperature import SMALLEST, sharpened
 
 STEPS = 2
 """How often each start is sharpened and diffused."""
@@ -27,6 +32,9 @@ MOVED = {HALF_WAY: "half-way to those expected", 0.0: "as found", 1.0: "as expec
 
 MARGIN = 0.03
 """How much less, as a share, another start's cut than the usual one's must cost."""
+
+SIGNIFICANCE = 0.05
+"""Of the test of class shares by the numbers of labels."""
 
 KEPT, KEEPING_STEPS, KEEPING_SHARPENING = "kept as expected", 3, 0.3
 """One more start: shares are moved all the way after each of several sharper steps, so that they hold for the labels
@@ -55,19 +63,30 @@ class CheapestCut:
         shares, graph = ensemble.shares, ensemble.trial
         if shares.known:
             return KEPT
-        way = usual = MOVED[shares.strength]
+        usual = MOVED[shares.strength]
         if len(shares.expected) <= 2:
             return usual
         start = Vote((start.members[ensemble.smallest],))
+        ways = dict.fromkeys((usual, *MOVED.values(), KEPT))
+        votes = {way: refined(start, graph, shares.expected, way, self.steps) for way in ways}
+        costs = {way: float(graph.cuts(vote).sum()) for way, vote in votes.items()}
+        costs[usual] *= 1 - self.margin - ensemble.evidence.share_wrong**2
+        against = {way: contradiction(ensemble.labels, vote.of(graph.few)) for way, vote in votes.items()}
+        least = min(against.values())
+        return min((way for way in ways if against[way] == least), key=lambda way: costs[way])
 
-        def cost(way: str) -> float:
-            return float(graph.cuts(refined(start, graph, shares.expected, way, self.steps)).sum())
 
-        least = cost(usual) * (1 - self.margin - ensemble.evidence.share_wrong**2)
-        for another in (*MOVED.values(), KEPT):
-            if another != usual and (its_cost := cost(another)) < least:
-                way, least = another, its_cost
-        return way
+def contradiction(labels: Labels, P: Matrix) -> float:
+    """How far random labels speak against the class sizes in P: by how much a G-test exceeds its limit.
+
+    It is 0 for labels that are spread over the classes more evenly than the rows: people see to that, chance does not.
+    """
+    found = np.maximum(P.mean(axis=0), SMALLEST)
+    told = labels.counts / labels.counts.sum()
+    if labels.are_by_class or np.sum(told**2) <= np.sum(found**2):
+        return 0.0
+    statistic = 2 * float(np.sum(xlogy(labels.counts, told / found)))
+    return max(statistic - chi2.ppf(1 - SIGNIFICANCE, len(told) - 1), 0.0)
 
 
 def refined(start: Vote, graphs: Graphs, shares: Vector, way: str, steps: int = STEPS) -> Vote:

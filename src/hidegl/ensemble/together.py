@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.calibration import Calibration
+from hidegl.ensemble.doubt import doubt_of
 from hidegl.ensemble.evidence import leave_one_out
 from hidegl.ensemble.graphs import fewer
+from hidegl.ensemble.known_shares import hold_known_shares
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.pool import Pool
 from hidegl.ensemble.refinement import CheapestCut
@@ -62,9 +64,10 @@ def label_together(
     ensemble = Ensemble(spreaders, sample, labels, shares, evidence.scaled(scales), recipe.calibration, seed)
     warn_of_labels(labels)
     mixture = replace(mixture, scales=scales, temperature=ensemble.temperature)
-    for stage in (recipe.refinement, recipe.pool, recipe.teaching):
+    for stage in (recipe.refinement, recipe.pool, recipe.teaching, hold_known_shares):
         mixture = stage(mixture, ensemble)
-    return replace(mixture, doubt=evidence.doubt)
+    doubt = doubt_of(mixture, ensemble)
+    return replace(mixture, doubt=doubt.weight, guess=doubt.guess)
 
 
 def warn_of_labels(labels: Labels) -> None:
