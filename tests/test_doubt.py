@@ -62,6 +62,14 @@ def test_where_rows_tell_all_there_is_no_doubt():
     assert model.expected_accuracy_.mean > 0.9
 
 
+@pytest.mark.parametrize(("told", "least", "most"), [(True, 0.7, 1.0), (False, 0.0, 0.65)])
+def test_one_label_of_each_class_says_whether_classes_are_kept_together(told, least, most):
+    X, y, _ = blobs((300,) * 8)
+    y = y if told else np.random.default_rng(0).permutation(y)
+    expected = [quick().fit(X, hide_labels(y, draw_labels(y, 8, seed=seed))).expected_accuracy_.mean for seed in (1, 2)]
+    assert least < np.mean(expected) < most
+
+
 def test_the_guess_of_a_hidden_label_does_not_count_it():
     labels = labels_with(6, 3, 1)
     guess, hidden = guess_of(labels, ExpectedShares.of("auto", labels))
