@@ -20,8 +20,9 @@ from hidegl.rows.arrays import cast, namespace
 BINS = 10_000
 """Confidences are counted in bins of this fineness, so that nothing grows with the number of rows."""
 
-PSEUDO_LABELS = 6
-"""The interval is that of a Beta distribution whose strength is the number of judged labels plus this number."""
+COUNTED, PSEUDO_LABELS = 2 / 3, 4
+"""The interval is that of a Beta distribution whose strength is this share of the judged labels, plus this number. The
+labels also chose weights and temperature, so that they say less of them than as many others would."""
 
 LEVEL = 0.95
 """The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
@@ -98,7 +99,7 @@ class Confidences:
         """From the mean confidence, which was calibrated with this number of labels."""
         if not self.n_rows:
             return ExpectedAccuracy(1.0, 1.0, 1.0)
-        n, tail = n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
+        n, tail = COUNTED * n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
         mean = float(np.clip(self.mean, 0.25 / n, 1 - 0.25 / n))  # n labels cannot prove a mean nearer to 0 or 1
         low, high = (float(beta.ppf(q, mean * n, (1 - mean) * n)) for q in (tail, 1 - tail))
         return ExpectedAccuracy(self.mean, low, high)
