@@ -41,9 +41,9 @@ def write_texts(path, n_rows=90):
     return [list(kinds)[i % 3] for i in range(n_rows)]
 
 
-def open_session(path, *, labels=None, text=None, effort="quick", embedder=None):
+def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
     asked = Asked(labels, None, None, None, False, text, embedder, False)
-    return session_of(Task.read(Source.of([path]), Screen(quiet=True), asked), None, effort=effort, seed=0)
+    return session_of(Task.read(Source.of(list(paths)), Screen(quiet=True), asked), None, effort=effort, seed=0)
 
 
 def wait_for(ready, seconds=30):

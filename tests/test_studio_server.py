@@ -254,10 +254,10 @@ def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
     folder = studio.store.path.parent
     monkeypatch.chdir(folder)
     for kind in ("csv", "parquet", "model", "report"):
-        wrote = post(client, "export", kind=kind)["wrote"]
+        (wrote,) = post(client, "export", kind=kind)["wrote"]
         assert os.path.exists(wrote)  # noqa: PTH110
-        assert post(client, "export", kind=kind) == {"exists": wrote}
-        assert post(client, "export", kind=kind, replace=True) == {"wrote": wrote}
+        assert post(client, "export", kind=kind) == {"exists": [wrote]}
+        assert post(client, "export", kind=kind, replace=True) == {"wrote": [wrote]}
     command = ["label", "digits.csv", "--labels", str(studio.store.path), "--effort", "quick", "-o"]
     assert run([*command, "again.csv"]) == 0
     assert (folder / "again.csv").read_bytes() == (folder / "digits.labelled.csv").read_bytes()
@@ -265,9 +265,38 @@ def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
     assert pq.read_table("again.parquet").equals(pq.read_table("digits.labelled.parquet"))
     assert hidegl.load("digits.hidegl").n_rows_ == 400
     assert run([*command, "sure.csv", "--accept", "0.97", "--force"]) == 0
-    post(client, "export", kind="csv", precision=0.97, replace=True)
+    both = [str(folder / "digits.labelled.csv"), str(folder / "digits.review.csv")]  # as `hidegl label` names them
+    assert post(client, "export", kind="csv", precision=0.97, replace=True) == {"wrote": both}
     assert (folder / "sure.csv").read_bytes() == (folder / "digits.labelled.csv").read_bytes()
-    assert (folder / "digits.labelled.review.csv").read_bytes() == (folder / "sure.review.csv").read_bytes()
+    assert (folder / "digits.review.csv").read_bytes() == (folder / "sure.review.csv").read_bytes()
+
+
+def test_an_export_asks_before_it_replaces_rows_that_a_person_reviews(studio, client):
+    folder = studio.store.path.parent
+    for name in ("digits.labelled.csv", "digits.labelled.parquet"):
+        (folder / name).unlink(missing_ok=True)
+    review = folder / "digits.review.csv"
+    review.write_text("row,label\n3,filled in by hand\n")
+    for kind in ("csv", "parquet"):
+        assert post(client, "export", kind=kind, precision=0.97) == {"exists": [str(review)]}
+    assert "by hand" in review.read_text()
+    assert len(post(client, "export", kind="csv")["wrote"]) == 1  # all labels: there is nothing to review
+    assert "by hand" in review.read_text()
+
+
+def test_an_export_never_replaces_what_was_read(tmp_path):
+    table = pyarrow.table({"a": list(range(40)), "b": [i % 7 for i in range(40)]})
+    for name in ("my.labelled.csv", "two.csv", "two.labelled.csv", "two.review.csv"):
+        pyarrow.csv.write_csv(table, tmp_path / name)
+    session = open_session(tmp_path / "my.labelled.csv")
+    paths = session._exports.paths("csv", 0.9)
+    assert [path.name for path in paths] == ["my.labelled.labelled.csv", "my.labelled.review.csv"]
+    assert session._exports.paths("model", None) == [tmp_path / "my.labelled.hidegl"]
+    session.store.close()
+    session = open_session(tmp_path / "two.csv", tmp_path / "two.labelled.csv", tmp_path / "two.review.csv")
+    found = {path.name for kind in ("csv", "parquet") for path in session._exports.paths(kind, 0.9)}
+    assert found.isdisjoint({"two.csv", "two.labelled.csv", "two.review.csv"})
+    session.store.close()
 
 
 def test_what_was_done_is_there_after_a_restart(tmp_path):

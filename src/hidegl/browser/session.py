@@ -36,9 +36,9 @@ class Exports(Protocol):
     @property
     def kinds(self) -> tuple[str, ...]: ...
 
-    def path(self, kind: str) -> Path: ...
+    def paths(self, kind: str, accept: float | None) -> list[Path]: ...
 
-    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path: ...
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> list[Path]: ...
 
 
 class Session:
@@ -170,22 +170,23 @@ class Session:
         return {**self._acted(), "did": did.words, "row": did.rows[0] if len(did.rows) == 1 else None}
 
     def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
-        """Write a file from the final model and the labels of this moment. It may wait for that model."""
+        """Write files from the final model and the labels of this moment. It may wait for that model."""
         if self._exports is None or kind not in self._exports.kinds:
             raise UseError(f"there is no export of {kind!r} here")
-        exports, path = self._exports, self._exports.path(kind)
-        if path.exists() and not replace:
-            return {"exists": str(path)}
+        exports = self._exports
+        there = [str(path) for path in exports.paths(kind, accept) if path.exists()]
+        if there and not replace:
+            return {"exists": there}
         names = self.names()
         if len(set(names.values())) < 2:
             raise UseError("give labels of at least two classes first")
 
-        def write(model: AutoHiDeGL) -> Path:
+        def write(model: AutoHiDeGL) -> list[Path]:
             y = np.full(self.store.n_rows, None, dtype=object)
             y[list(names)] = list(names.values())
             return exports.write(kind, model.relabel(y), names, accept)
 
-        return {"wrote": str(self.learner.with_best_model(write).result())}
+        return {"wrote": [str(path) for path in self.learner.with_best_model(write).result()]}
 
     def names(self) -> dict[int, str]:
         """The name of the class of each labelled row, in the order of the rows."""

@@ -137,22 +137,29 @@ class FilesBeside:
 
     kinds: tuple[str, ...] = ("csv", "parquet", "model", "report")
 
-    def path(self, kind: str) -> Path:
-        from hidegl.cli.outputs import output_path
+    def paths(self, kind: str, accept: float | None) -> list[Path]:
+        """The file, and that of the rows to review if only some labels are accepted; never one that was read."""
+        from hidegl.cli.outputs import beside
+        from hidegl.files.mistakes import check_new_file, replaces
 
-        endings = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}
-        like = output_path(self.task.path, None, "labelled", force=True)
-        return like.with_name(like.name.partition(".labelled")[0] + "." + endings[kind])
+        own = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}[kind]
+        endings = [own, "review.csv"] if accept is not None and kind in ("csv", "parquet") else [own]
+        found = [beside(self.task.path, ending) for ending in endings]
+        while any(replaces(path, read) for path in found for read in self.task.source.paths):
+            found = [path.with_name(beside(path, f"labelled{path.suffix}").name) for path in found]
+        for path in found:
+            check_new_file(path, (), force=True, option="export")
+        return found
 
-    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path:
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> list[Path]:
         import numpy as np
 
-        from hidegl.cli import outputs, trust
+        from hidegl.cli import outputs
         from hidegl.cli.labels import LabelColumn
         from hidegl.files.mistakes import writing
         from hidegl.showing.tallies import tally_of
 
-        path = self.path(kind)
+        path, *others = paths = self.paths(kind, accept)
         if kind == "model":
             with writing(path):
                 model.save(path, embedder=self.task.embedder)
@@ -163,7 +170,6 @@ class FilesBeside:
             outputs.write_report_of(path, model, task, tally_of(model), None)
         else:
             acceptance = None if accept is None else model.acceptance(accept)
-            review = trust.review_path(self.task.path, path, accept, force=True)
-            stream = model.stream_labels()
-            outputs.write_labelled(path, self.task, stream, acceptance=acceptance, review=review)
-        return path
+            review = next(iter(others), None)
+            outputs.write_labelled(path, self.task, model.stream_labels(), acceptance=acceptance, review=review)
+        return paths

@@ -152,12 +152,12 @@ async function write(kind, onlySure, told, buttons, replace = false) {
   try {
     const { wrote, exists } = await ask("export", { kind, replace, precision: onlySure ? model.precision : null });
     if (exists) {
-      const again = h("button", { type: "button", onclick: () => write(kind, onlySure, told, buttons, true) }, "Replace it");
-      told.replaceChildren(`${exists} exists already. `, again);
+      const again = h("button", { type: "button", onclick: () => write(kind, onlySure, told, buttons, true) }, exists.length > 1 ? "Replace them" : "Replace it");
+      told.replaceChildren(exists.length > 1 ? `${exists.join(" and ")} exist already. ` : `${exists[0]} exists already. `, again);
       again.focus();
     } else {
-      told.textContent = `Wrote ${wrote}`;
-      told.dataset.wrote = wrote;
+      told.textContent = `Wrote ${wrote.join(" and ")}`;
+      told.dataset.wrote = wrote.join("\n");
     }
   } catch (error) {
     told.textContent = error.message;
