@@ -21,6 +21,10 @@ from PIL import Image
 
 import hidegl
 from hidegl.cli.running import run
+from hidegl.cli.screen import Screen
+from hidegl.cli.sources import Source
+from hidegl.cli.work import Asked, Task
+from hidegl.files.mistakes import UseError
 from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
@@ -554,6 +558,55 @@ def test_tables_are_shown_without_the_labels(tmp_path):
     assert session.contents.of([3])[0]["cells"] == [["area", "3"], ["rooms", "3"]]
     assert len(session.store.labels()) == 40
     session.store.close()
+
+
+def test_labels_that_were_taken_over_from_a_column_are_never_learned_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stars = ["good" if i % 2 else "bad" for i in range(40)]
+    table = pyarrow.table(
+        {"area": [(7 * i) % 31 for i in range(40)], "rooms": [i % 5 for i in range(40)], "stars": stars}
+    )
+    pyarrow.csv.write_csv(table, "houses.csv")
+    session = open_session(tmp_path / "houses.csv", labels="stars")
+    session.store.undo()
+    session.store.label_named([3], "good", "card")
+    session.store.label_named([4], "bad", "card")
+    session.store.close()
+    again = open_session(tmp_path / "houses.csv")
+    assert again.contents.of([3])[0]["cells"] == [["area", "21"], ["rooms", "3"]]
+    assert again._exports.task.columns.features == ["area", "rooms"]
+    again.store.close()
+    assert run(["label", "houses.csv", "--labels", "houses.csv.labels.db", "--model", "m.hidegl", "-o", "o.csv"]) == 0
+    assert hidegl.load("m.hidegl").n_features_in_ == 2
+
+
+def test_labels_of_a_changed_table_are_taken_over_as_the_error_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = pyarrow.table({"area": [i % 13 for i in range(40)], "name": [f"house {i}" for i in range(40)]})
+    pyarrow.csv.write_csv(table, "houses.csv")
+    with open_session(tmp_path / "houses.csv").store as store:
+        store.label_named([3], "good", "card")
+        store.label_named([4], "bad", "card")
+    pyarrow.csv.write_csv(pyarrow.concat_tables([table.slice(20), table.slice(0, 20)]), "new.csv")
+    os.rename("houses.csv.labels.db", "new.csv.labels.db")  # noqa: PTH104
+    assert run(["studio", "new.csv", "--no-browser"]) == 2
+    assert "Move new.csv.labels.db away" in capsys.readouterr().err
+    os.rename("new.csv.labels.db", "moved.labels.db")  # noqa: PTH104
+    assert run(["label", "houses.csv", "--labels", "moved.labels.db", "-o", "given.csv", "--effort", "quick"]) == 0
+    asked = Asked("given.csv", "name")
+    source = Source.of([tmp_path / "new.csv"])
+    assert {r: n for r, n in enumerate(Task.read(source, Screen(quiet=True), asked).labels.y) if n} == {
+        23: "good",
+        24: "bad",
+    }
+
+
+def test_a_name_that_is_refused_is_named_with_its_file_and_row(tmp_path):
+    names = ["x" * 300 if i == 17 else "short" for i in range(40)]
+    pyarrow.csv.write_csv(pyarrow.table({"area": [(7 * i) % 31 for i in range(40)], "kind": names}), tmp_path / "a.csv")
+    with pytest.raises(UseError, match=r"a\.csv, the column 'kind': row 17 .*at most 200 characters, not 300"):
+        open_session(tmp_path / "a.csv", labels="kind")
+    open_session(tmp_path / "a.csv").store.close()  # the file of labels is free again
 
 
 def test_mixed_tables_and_folders_of_images_are_shown(tmp_path):
