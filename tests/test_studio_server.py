@@ -275,6 +275,29 @@ def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
     assert (folder / "digits.review.csv").read_bytes() == (folder / "sure.review.csv").read_bytes()
 
 
+def test_the_page_accepts_as_many_rows_as_an_export(tmp_path):
+    """Classes are named in another order than that of their names."""
+    path = tmp_path / "digits.csv"
+    truth = write_digits(path, 600)
+    session = open_session(path)
+    session.start()
+    client = client_of(session)
+    for row in np.random.default_rng(1).permutation(600)[:70]:
+        post(client, "label", rows=[int(row)], name="dbefjcgiha"[int(truth[row])])
+    state = wait_for(lambda: (s := post(client, "state"))["trust"] and s["trust"]["version"] == s["version"] and s)
+    shown = {round(share, 2): rows for share, rows, *_ in state["trust"]["accepted"]}
+    for precision in (0.99, 0.97, 0.95, 0.9):
+        wrote = post(client, "export", kind="parquet", precision=precision, replace=True)["wrote"][0]
+        found = pq.read_table(wrote, columns=["label", "given"]).to_pydict()
+        accepted = sum(label is not None and not given for label, given in zip(*found.values(), strict=True))
+        assert accepted == shown[precision]
+    names, trust = {one["number"]: one["name"] for one in state["classes"]}, session.learner.now.trust
+    every = pq.read_table(post(client, "export", kind="parquet", replace=True)["wrote"][0])
+    assert [names[number] for number in trust.numbers.tolist()] == every["label"].to_pylist()
+    np.testing.assert_allclose(every["confidence"].to_numpy(), trust.confidence, atol=1e-4)  # it is written rounded
+    session.stop()
+
+
 def test_an_export_asks_before_it_replaces_rows_that_a_person_reviews(studio, client):
     folder = studio.store.path.parent
     for name in ("digits.labelled.csv", "digits.labelled.parquet"):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidegl.auto import AutoHiDeGL
 from hidegl.browser.described import (
@@ -97,10 +96,12 @@ class Session:
     def _learn(self) -> None:
         """Let the learner know the labels, if they are others."""
         with self._mutex:
-            labels, skipped = as_labels(self.store.labels(), self.store.n_rows), np.array(sorted(self.store.skipped()))
-            before = self._task
+            names = {one.number: one.name for one in self.store.classes}
+            labels = as_labels(self.store.labels(), names, self.store.n_rows)
+            skipped, before = np.array(sorted(self.store.skipped())), self._task
             same = np.array_equal(before.labels.rows, labels.rows) and np.array_equal(before.skipped, skipped)
-            if same and np.array_equal(numbers_of(before.labels), numbers_of(labels)) and before.version >= 0:
+            same = same and np.array_equal(before.labels.classes, labels.classes)
+            if same and np.array_equal(before.labels.given, labels.given) and before.version >= 0:
                 return
             self._version += 1
             self._task = Task(self._version, labels, skipped.astype(np.intp))
@@ -194,13 +195,13 @@ class Session:
         return {row: classes[labels[row].label] for row in sorted(labels)}
 
 
-def as_labels(given: dict[int, Given], n_rows: int) -> Labels:
-    """For the model: classes are numbers, so that a new name is no new label."""
+def as_labels(given: dict[int, Given], names: Mapping[int, str], n_rows: int) -> Labels:
+    """For the model: classes are numbers, so that a new name is no new label.
+
+    They are in the order of their names, as in an export: folds and sums depend on the order, if only a little.
+    """
     rows = np.array(sorted(given), dtype=np.intp)
-    numbers = np.array([given[row].label for row in rows.tolist()], dtype=np.intp)
-    classes, codes = np.unique(numbers, return_inverse=True)
-    return Labels(classes, rows, codes.astype(np.intp), n_rows)
-
-
-def numbers_of(labels: Labels) -> NDArray[np.intp]:
-    return labels.classes[labels.given]
+    classes = sorted({one.label for one in given.values()}, key=lambda number: names[number])
+    place = {number: i for i, number in enumerate(classes)}
+    codes = np.array([place[given[row].label] for row in rows.tolist()], dtype=np.intp)
+    return Labels(np.array(classes, dtype=np.intp), rows, codes, n_rows)
