@@ -82,6 +82,9 @@ def test_without_the_token_nothing_is_told(studio):
     for path in ("/", "/?token=wrong", "/?token=", "/page/app.js", "/events", "/image/0", "/api/figure"):
         assert client.get(path).status_code == 401, path
     assert client.post("/api/state", json={}).status_code == 401
+    shown = client.get("/?token=of-an-earlier-start")
+    assert shown.headers["content-type"].startswith("text/html")
+    assert "Open the address that Studio prints" in shown.text
     assert client.get("/page/app.js", params={"token": TOKEN}).status_code == 401  # it opens the page and nothing else
     assert client.get("/", headers={"cookie": "hidegl_8000=wrong"}).status_code == 401
 
@@ -166,6 +169,7 @@ def test_broken_json_is_refused(client, body):
         ("label", {"labels": {"zero": 1}}),
         ("label", {"labels": {"0": "one"}}),
         ("label", {"labels": {}}),
+        ("label", {"words": "1", "name": "x", "without": "all"}),
         ("skip", {"row": 400}),
         ("skip", {}),
         ("card", {"row": 400}),
@@ -349,7 +353,12 @@ def test_what_was_done_is_there_after_a_restart(tmp_path):
     assert post(client, "redo")["n_labels"] == 12
     found = post(client, "rows", words="WHEEL")
     assert found["total"] == 30
+    assert found["open"] == 30 - 4
     assert post(client, "label", words="wheel", name="car", source="search")["n_labels"] == 12 + 30 - 4
+    assert post(client, "undo")["n_labels"] == 12
+    without = {"without": [found["rows"][-1]["row"], found["rows"][-2]["row"]]}
+    some = post(client, "label", words="wheel", name="car", source="search", **without)
+    assert some["n_labels"] == 12 + 30 - 4 - 2
     assert post(client, "undo")["n_labels"] == 12
     card = post(client, "card", row=0)["card"]
     assert EVIL in card["text"]  # as it is: the page sets it as text

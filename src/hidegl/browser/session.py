@@ -124,7 +124,7 @@ class Session:
             "has_text": self.contents.has_text,
             "n_rows": self.store.n_rows,
             "n_labels": len(labels),
-            "n_skipped": len(self._task.skipped),
+            "skipped": self._task.skipped.tolist(),
             "classes": described_classes(self.store.classes, labels, now.trust),
             "stars": described_stars(now.layout, labels),
             "version": self._version,
