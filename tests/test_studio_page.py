@@ -352,6 +352,7 @@ def test_clicks_and_keys_do_what_they_say(browser, many_texts):
     labels_are(tab, 35)
 
     classes_are_changed_by_clicks(tab, session)
+    what_is_proposed_is_deleted(tab, session)
     tab.route("**/api/label", lambda route: route.fulfill(status=500, json={"error": "the disk is full"}), times=1)
     before = tab.get_attribute("html", "data-labels")
     assert tab.complaints == []
@@ -386,6 +387,19 @@ def classes_are_changed_by_clicks(tab, session):
     tab.keyboard.press("Enter")
     said(tab, "There is a class “car” too")
     assert [one.name for one in session.store.classes] == ["apples", "car", "CAR"]
+
+
+def what_is_proposed_is_deleted(tab, session):
+    """Elsewhere. The card proposes among the classes that are left."""
+    tab.wait_for_selector(".proposal .accept")
+    row, name = row_of(tab), tab.inner_text(".proposal .accept .tag").strip()
+    number = next(one.number for one in session.store.classes if one.name == name)
+    session.change(lambda store: store.delete(number))
+    tab.wait_for_selector(f"#choices .class[data-class='{number}']", state="detached")
+    assert row_of(tab) == row
+    assert "gone" not in tab.inner_text("article.card")
+    session.change(lambda store: store.undo())
+    tab.wait_for_selector(f"#choices .class[data-class='{number}']")
 
 
 def test_lists_say_what_a_key_does_and_show_what_is_so(browser, many_texts):

@@ -201,7 +201,7 @@ def as_labels(given: dict[int, Given], names: Mapping[int, str], n_rows: int) ->
     They are in the order of their names, as in an export: folds and sums depend on the order, if only a little.
     """
     rows = np.array(sorted(given), dtype=np.intp)
-    classes = sorted({one.label for one in given.values()}, key=lambda number: names[number])
+    classes = sorted({one.label for one in given.values()}, key=lambda number: names.get(number, ""))
     place = {number: i for i, number in enumerate(classes)}
     codes = np.array([place[given[row].label] for row in rows.tolist()], dtype=np.intp)
     return Labels(np.array(classes, dtype=np.intp), rows, codes, n_rows)

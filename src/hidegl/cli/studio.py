@@ -88,7 +88,9 @@ def studio(
             raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
         screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
     source = Source.of(data)
-    check_writable(store := store_of(source))
+    store = store_of(source)
+    if source.path.exists():  # or else reading says what is missing
+        check_writable(store)
     asked = work.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
