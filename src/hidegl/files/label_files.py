@@ -220,7 +220,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             try:
                 file.execute("PRAGMA user_version")
             except sqlite3.OperationalError:
-                if path.with_name(f"{path.name}-wal").exists():
+                log = path.with_name(f"{path.name}-wal")
+                if log.exists() and log.stat().st_size:  # it holds labels that the file itself does not have yet
                     raise
                 address += "&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as file:
