@@ -241,6 +241,8 @@ def opened_heap(tab, name):
     """The first heap of a tab, opened from the keyboard."""
     tab.wait_for_selector(f"#tab-{name}[aria-selected='true']")
     tab.locator(".heap").first.focus(timeout=10_000)
+    tab.evaluate("import('/page/model.js').then((page) => page.tell('tab'))")  # news, at which the panel is drawn again
+    tab.wait_for_selector(".heap:focus")
     tab.keyboard.press("Enter")
     tab.wait_for_selector(".tiles li")
 

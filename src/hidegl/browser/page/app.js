@@ -61,11 +61,12 @@ function drawNow() {
   const editing = panel.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), select");
   isStale = editing && open === "classes";
   if (isStale) return;
-  const focused = panel.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+  const keyOf = (one) => one.dataset.key ?? one.getAttribute("aria-label");
+  const focused = panel.contains(document.activeElement) ? keyOf(document.activeElement) : null;
   const ofSearch = document.activeElement?.id === "search-words";
   panel.replaceChildren(active().panel());
   if (ofSearch) byId("search-words")?.focus();
-  else if (focused) [...panel.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
+  else if (focused) [...panel.querySelectorAll("[aria-label], [data-key]")].find((one) => keyOf(one) === focused)?.focus();
   panel.classList.toggle("is-card", open === "next" && picked === null);
 }
 

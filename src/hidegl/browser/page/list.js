@@ -101,16 +101,16 @@ export class RowList {
         h("h2", {}, this.title), h("span", { class: "dim" }, !this.loaded ? "…" : listed < total ? `${count(listed)} of ${some(total, "rows")}` : some(total, "rows"))),
       this.loaded && !this.total && h("p", { class: "dim" }, "No row was found."),
       this.total > 0 && h("div", { class: "list-tools" },
-        h("button", { type: "button", onclick: () => this.tickAll(true) }, "Tick all"),
-        h("button", { type: "button", onclick: () => this.tickAll(false) }, "Tick none"),
-        h("button", { type: "button", onclick: () => this.accept() }, "Accept proposals ", key("Enter")),
+        h("button", { type: "button", "data-key": "all", onclick: () => this.tickAll(true) }, "Tick all"),
+        h("button", { type: "button", "data-key": "none", onclick: () => this.tickAll(false) }, "Tick none"),
+        h("button", { type: "button", "data-key": "accept", onclick: () => this.accept() }, "Accept proposals ", key("Enter")),
         h("span", { class: this.everything ? "does" : "dim does" }, does)),
       this.all && open && h("p", { class: "note" }, `${count(listed)} of ${count(total)} rows are listed${this.source === "map" ? ", the least sure first" : ""}. `,
-        h("button", { type: "button", "aria-pressed": String(this.everything), onclick: () => { this.everything = !this.everything; tell("list"); } },
+        h("button", { type: "button", "data-key": "everything", "aria-pressed": String(this.everything), onclick: () => { this.everything = !this.everything; tell("list"); } },
           "Label all that have no label")),
       !open && this.loaded && listed < total && h("p", { class: "note" }, "These are the rows that can be listed at once. Label some of them, and others come."),
       h("ul", { class: "tiles" }, this.rows.map((row) => this.tile(row))),
-      open && this.loaded && h("button", { type: "button", class: "more", onclick: () => this.load(this.rows.length) }, "More rows"));
+      open && this.loaded && h("button", { type: "button", class: "more", "data-key": "more", onclick: () => this.load(this.rows.length) }, "More rows"));
   }
 
   tile(row) {

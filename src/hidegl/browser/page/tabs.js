@@ -111,7 +111,7 @@ export class Doubts extends Asked {
 /** Heaps of rows, each with some examples; opened, a list. */
 class Heaps extends Asked {
   heap(heap, i, line) {
-    return h("li", {}, h("button", { type: "button", class: "heap", onclick: () => this.openHeap(heap, i) },
+    return h("li", {}, h("button", { type: "button", class: "heap", "data-key": `heap ${i}`, onclick: () => this.openHeap(heap, i) },
       h("span", { class: "heap-head" }, tag(heap.number), h("span", { class: "dim" }, line)),
       h("span", { class: "examples" }, heap.examples.map((row) => content(row, { small: true })))));
   }
