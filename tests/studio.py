@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source
-from hidegl.cli.studio import session_of
+from hidegl.cli.studio import session_of, store_of
 from hidegl.cli.work import Asked, Task
 
 EVIL = "<script>alert(1)</script>"
@@ -41,9 +41,10 @@ def write_texts(path, n_rows=90):
     return [list(kinds)[i % 3] for i in range(n_rows)]
 
 
-def open_session(path, *, labels=None, text=None, effort="quick", embedder=None):
-    asked = Asked(labels, None, None, None, False, text, embedder, False)
-    return session_of(Task.read(Source.of([path]), Screen(quiet=True), asked), None, effort=effort, seed=0)
+def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
+    source, screen = Source.of(list(paths)), Screen(quiet=True)
+    asked = Asked(labels, None, None, None, False, text, embedder, False, store=store_of(source))
+    return session_of(Task.read(source, screen, asked), screen, None, effort=effort, seed=0)
 
 
 def wait_for(ready, seconds=30):

@@ -8,8 +8,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing, suppress
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +21,12 @@ from hypothesis import strategies as st
 
 from hidegl.cli.running import run
 from hidegl.files.fingerprints import fingerprint_of
-from hidegl.files.label_files import read_labels
+from hidegl.files.label_files import read_label_columns, read_labels
 from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.opening import open_table
 from hidegl.files.tables import MemoryTable
+from marks import on_unix
 
 
 @pytest.fixture
@@ -118,11 +121,26 @@ def test_skipped_rows_are_asked_again_after_an_undo(store):
     assert store.skipped() == set()
 
 
-@pytest.mark.parametrize("name", ["", "  ", "unknown", "?", "x" * 201, "a\x00b"])
+REFUSED = ["", "  ", "unknown", "?", "x" * 201, "a\x00b", "a\x1bb", "a\u202eb", "a\u2066b", "a\u200bb", "a\ud800b"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
 def test_names_that_files_could_not_hold_are_refused(store, name):
     with pytest.raises(UseError):
         store.label_named([1], name, "card")
     assert names(store) == {}
+
+
+@pytest.mark.parametrize("name", ["می\u200cخواهم", "👩\u200d👩\u200d👧", "❤\ufe0f", "naïve", "x" * 200])
+def test_names_of_any_language_are_taken(store, name):
+    store.label_named([1], name, "card")
+    assert names(store) == {1: name}
+
+
+def test_names_that_look_the_same_are_one_class(store):
+    store.label_named([1], "cafe\u0301", "card")
+    store.label_named([2], "café", "card")
+    assert names(store) == {1: "café", 2: "café"}
 
 
 def test_rows_and_classes_that_do_not_exist_are_refused(store):
@@ -134,12 +152,60 @@ def test_rows_and_classes_that_do_not_exist_are_refused(store):
 
 
 def test_another_table_is_refused(store, path):
+    store.label_named([1], "a", "card")
     store.close()
     for n_rows, mark, words in ((51, "mark", "50 rows"), (50, "other", "other rows")):
-        with pytest.raises(UseError, match=words):
+        with pytest.raises(UseError, match=f"{words}.* Move rows.csv.labels.db away"):
             LabelStore(path, n_rows, mark)
         with pytest.raises(UseError, match=words):
             read_labels(path, n_rows, mark)
+
+
+def test_without_labels_another_table_takes_the_file_and_its_classes(store, path):
+    cat, dog, cow = (store.label_named([row], name, "card") for row, name in ((48, "cat"), (49, "dog"), (3, "cow")))
+    store.change_class(cat.number, colour="#123456", key="f")
+    store.merge(dog.number, cat.number)
+    store.delete(cow.number)
+    store.label([48, 49], None, "card")
+    store.skip(47)
+    store.close()
+    with LabelStore(path, 20, "other") as again:
+        assert (again.labels(), again.skipped(), again.progress()) == ({}, set(), [])
+        assert [(one.name, one.colour, one.key) for one in again.classes] == [("cat", "#123456", "f")]
+        again.label_named([19], "cat", "card")
+    with LabelStore(path, 20, "other") as again:
+        assert read_labels(path, 20, "other") == {19: "cat"}
+
+
+def test_the_file_says_what_cannot_be_written(tmp_path, monkeypatch):
+    def refused(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)  # the superuser may write everywhere
+    with pytest.raises(WorkError, match=r"x\.labels\.db.*Permission denied.*copy the data"):
+        LabelStore(tmp_path / "x.labels.db", 5, "mark")
+    (tmp_path / "rows.csv").write_text("a,b\n" + "1,2\n3,4\n" * 20)
+    assert run(["studio", str(tmp_path / "rows.csv"), "--no-browser"]) == 1
+
+
+@on_unix
+def test_labels_are_read_where_nothing_can_be_written(tmp_path):
+    """By a user who is not the superuser, who may write everywhere."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "x.labels.db"
+        with LabelStore(path, 5, "mark") as store:
+            store.label_named([1], "a", "card")
+        path.with_name("x.labels.db-wal").touch()  # a reader leaves it behind
+        Path(name).chmod(0o555)
+        path.chmod(0o444)
+        reader = (
+            "import os, sys; from pathlib import Path; from hidegl.files.label_files import read_labels\n"
+            "if os.geteuid() == 0: os.seteuid(65534)\n"
+            "print(read_labels(Path(sys.argv[1]), 5, 'mark'))"
+        )
+        found = subprocess.run([sys.executable, "-c", reader, str(path)], capture_output=True, text=True, check=False)
+        Path(name).chmod(0o755)
+    assert found.stdout.strip() == "{1: 'a'}", found.stderr
 
 
 def test_files_that_are_no_labels_are_refused(tmp_path):
@@ -159,6 +225,25 @@ def test_a_second_writer_is_told(store, path):
     store.close()
     with LabelStore(path, 50, "mark") as again:
         assert names(again) == {1: "a"}
+
+
+def test_names_of_a_file_that_are_changed_or_refused_are_told(store):
+    given = {0: "New  York", 1: "New York", 2: "cafe\u0301", 3: "oslo"}
+    assert store.import_labels(given, "file") == {"New  York": "New York"}
+    assert names(store) == {0: "New York", 1: "New York", 2: "café", 3: "oslo"}
+    with pytest.raises(UseError, match=r"row 7 .* at most 200 characters, not 900"):
+        store.import_labels({6: "oslo", 7: "x" * 900}, "file")
+    with pytest.raises(UseError, match=r"row 8 .*U\+202E"):
+        store.import_labels({8: "a\u202eb"}, "file")
+    assert len(names(store)) == 4
+
+
+def test_the_file_remembers_columns_of_labels(store, path):
+    store.import_labels({1: "a"}, "file")
+    assert read_label_columns(path) == []
+    store.import_labels({2: "b"}, "file", ["stars"])
+    store.import_labels({}, "file", ["stars", "größe"])
+    assert read_label_columns(path) == ["stars", "größe"]
 
 
 def test_labels_of_a_file_are_taken_over_once(store):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -18,17 +18,18 @@ from hidegl.browser.serving import serve  # noqa: E402
 
 
 @contextmanager
-def running(path, **options):
+def running(path, port=0, **options):
     """Studio on a file, in a thread: its session and its address."""
     session, told = open_session(path, **options), []
-    thread = threading.Thread(target=serve, args=(session,), kwargs={"open_browser": False, "tell": told.append})
+    how = {"open_browser": False, "tell": told.append, "port": port}
+    thread = threading.Thread(target=serve, args=(session,), kwargs=how)
     thread.start()
     address = wait_for(lambda: told and told[0])
     base, token = re.fullmatch(r"(http://[\d.:]+)/\?token=(.*)", address).groups()
     try:
         yield session, address
     finally:
-        with httpx.Client(base_url=base, headers={"origin": base}) as client:
+        with suppress(httpx.ConnectError), httpx.Client(base_url=base, headers={"origin": base}) as client:
             client.get("/", params={"token": token})
             client.post("/api/end", json={})
         thread.join(timeout=30)
@@ -197,6 +198,10 @@ def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path
         tab.keyboard.press("]")
         tab.wait_for_selector("#tab-doubts[aria-selected='true']")
         first = settled(tab, session, "Enter")
+        tab.keyboard.press("u")
+        tab.wait_for_selector(f"article.card[data-row='{first}']")  # what was taken back is looked at again
+        wait_for(lambda: session.learner.now.trust.version == session.state()["version"])
+        assert settled(tab, session, "Enter") == first
         second = settled(tab, session, "s")
         assert {first, second} == set(wrong)
         assert session.names()[first] == truth[first]
@@ -236,6 +241,8 @@ def opened_heap(tab, name):
     """The first heap of a tab, opened from the keyboard."""
     tab.wait_for_selector(f"#tab-{name}[aria-selected='true']")
     tab.locator(".heap").first.focus(timeout=10_000)
+    tab.evaluate("import('/page/model.js').then((page) => page.tell('tab'))")  # news, at which the panel is drawn again
+    tab.wait_for_selector(".heap:focus")
     tab.keyboard.press("Enter")
     tab.wait_for_selector(".tiles li")
 
@@ -294,3 +301,238 @@ def test_the_page_fits_and_everybody_can_use_it(browser, texts, size):
     assert (lightness[0] > lightness[1]) == (size == "dark")
     assert tab.complaints == []
     tab.close()
+
+
+def said(tab, words):
+    tab.wait_for_function("words => document.querySelector('#said.shown')?.textContent.includes(words)", arg=words)
+
+
+def row_of(tab):
+    return tab.get_attribute("article.card", "data-row")
+
+
+@pytest.fixture
+def many_texts(tmp_path):
+    """300 texts of three kinds, 30 of them labelled."""
+    path = tmp_path / "texts.csv"
+    truth = write_texts(path, 300)
+    with running(path, embedder="words") as (session, address):
+        for row in range(30):
+            session.label_named([row], truth[row], "card")
+        wait_for(lambda: session.learner.now.trust and session.learner.now.layout)
+        yield session, address
+
+
+def test_clicks_and_keys_do_what_they_say(browser, many_texts):
+    session, address = many_texts
+    tab = opened(browser, address)
+    labels_are(tab, 30)
+    tab.wait_for_selector(".proposal .accept")
+    tab.click("#undo")
+    labels_are(tab, 29)
+    tab.keyboard.press("Enter")  # the proposal, not the button again
+    labels_are(tab, 30)
+    for name in ("review", "next"):
+        tab.click(f"#tab-{name}")
+    tab.wait_for_selector(".proposal .accept")
+    tab.keyboard.press(" ")
+    labels_are(tab, 31)
+
+    for _ in range(4):
+        tab.keyboard.down("1")  # held: the browser repeats it
+    tab.keyboard.up("1")
+    tab.keyboard.press("1")
+    labels_are(tab, 33)
+    tab.wait_for_timeout(200)
+    assert tab.get_attribute("html", "data-labels") == "33"
+
+    tab.locator("#choices .class").nth(1).hover()
+    tab.mouse.down()
+    session.label_named([299], "fruit", "card")  # another page labels a row, and all counts change
+    labels_are(tab, 34)
+    tab.mouse.up()
+    labels_are(tab, 35)
+
+    classes_are_changed_by_clicks(tab, session)
+    what_is_proposed_is_deleted(tab, session)
+    tab.route("**/api/label", lambda route: route.fulfill(status=500, json={"error": "the disk is full"}), times=1)
+    before = tab.get_attribute("html", "data-labels")
+    assert tab.complaints == []
+    tab.keyboard.press("1")
+    said(tab, "Not saved: the disk is full")
+    tab.keyboard.press("1")
+    labels_are(tab, int(before) + 1)
+    tab.wait_for_selector("#said:not(.shown)", state="attached", timeout=1000)
+    tab.close()
+
+
+def classes_are_changed_by_clicks(tab, session):
+    """A new name and the deletion of another class in one go; Esc; and names that differ in capitals only."""
+    tab.click("#tab-classes")
+    tab.fill("[aria-label='Name of fruit']", "apples")
+    box = tab.locator("[aria-label='Delete sea']").bounding_box()
+    tab.mouse.move(box["x"] + 5, box["y"] + 5)
+    tab.mouse.down()
+    wait_for(lambda: "apples" in [one.name for one in session.store.classes])
+    tab.wait_for_timeout(100)
+    tab.mouse.up()
+    wait_for(lambda: [one.name for one in session.store.classes] == ["apples", "car"])
+    tab.wait_for_selector("[aria-label='Name of sea']", state="detached")
+    tab.fill("[aria-label='Name of car']", "nonsense")
+    tab.press("[aria-label='Name of car']", "Escape")
+    assert tab.input_value("[aria-label='Name of car']") == "car"
+    tab.click("#tab-next")
+    tab.wait_for_selector("article.card")
+    assert "gone" not in tab.inner_text("article.card")
+    tab.keyboard.press("n")
+    tab.keyboard.type("CAR")
+    tab.keyboard.press("Enter")
+    said(tab, "There is a class “car” too")
+    assert [one.name for one in session.store.classes] == ["apples", "car", "CAR"]
+
+
+def what_is_proposed_is_deleted(tab, session):
+    """Elsewhere. The card proposes among the classes that are left."""
+    tab.wait_for_selector(".proposal .accept")
+    row, name = row_of(tab), tab.inner_text(".proposal .accept .tag").strip()
+    number = next(one.number for one in session.store.classes if one.name == name)
+    session.change(lambda store: store.delete(number))
+    tab.wait_for_selector(f"#choices .class[data-class='{number}']", state="detached")
+    assert row_of(tab) == row
+    assert "gone" not in tab.inner_text("article.card")
+    session.change(lambda store: store.undo())
+    tab.wait_for_selector(f"#choices .class[data-class='{number}']")
+
+
+def test_lists_say_what_a_key_does_and_show_what_is_so(browser, many_texts):
+    session, address = many_texts
+    tab = opened(browser, address)
+    tab.click("#tab-search")
+    tab.keyboard.type("wheel")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".tiles li")
+    assert "60 of 100 rows" in tab.inner_text(".list-head")
+    left = tab.locator(".tiles li:not(.given) input").nth(3)
+    left_row = int(left.get_attribute("aria-label").removeprefix("Row "))
+    left.click()
+    tab.click(".list .note button")
+    assert tab.inner_text(".does") == "A class key labels all 89 rows without a label"  # of 100, 10 are labelled
+    pressed = tab.locator(".list .note button[aria-pressed='true']")
+    assert pressed.evaluate("one => getComputedStyle(one).backgroundColor") == tab.evaluate(
+        "getComputedStyle(document.body).color"
+    )
+    tab.keyboard.press("2")
+    labels_are(tab, 30 + 89)
+    assert left_row not in session.store.labels()
+    tab.wait_for_selector(".tiles li:nth-child(50).given")
+    tab.keyboard.press("u")
+    labels_are(tab, 30)
+    tab.wait_for_selector(".tiles li:nth-child(50):not(.given)")
+    tab.keyboard.press("Control+y")
+    tab.wait_for_selector(".tiles li:nth-child(50).given")
+
+    rows = list(range(100, 229))
+    group = {"number": 1, "n_rows": 700, "examples": session.contents.of(rows[:3]), "rows": rows}
+    tab.route("**/api/groups", lambda route: route.fulfill(json={"groups": [group]}))
+    tab.click("#tab-unfamiliar")
+    tab.click(".heap")
+    tab.wait_for_selector(".tiles li")
+    assert "60 of 700 rows" in tab.inner_text(".list-head")
+    for listed in (120, 129):
+        tab.click(".more")
+        tab.wait_for_selector(f".tiles li:nth-child({listed})")
+    assert "others come" in tab.inner_text(".list .note")
+
+    tab.click("#tab-next")
+    point_is_clicked(tab, session, 5)
+    tab.get_by_role("button", name="Tick none").click()
+    tab.keyboard.press("1")
+    said(tab, "Tick some rows first")
+    assert tab.locator(".tiles li").count() > 0  # the list stays
+    assert tab.complaints == []
+
+    session.label_named(range(300), "sea", "card")
+    labels_are(tab, 300)
+    wait_for(lambda: "rows are labelled by you" in tab.inner_text("#progress"))
+    assert "expected" not in tab.inner_text("#view")
+    tab.close()
+
+
+def point_is_clicked(tab, session, number):
+    points = session.map()
+    x, y = tab.evaluate(
+        """([x, y]) => {
+            const view = [...Bokeh.index.roots].find((one) => one.model.name === "map");
+            const box = document.getElementById("map").getBoundingClientRect();
+            return [box.x + view.frame.x_scale.compute(x), box.y + view.frame.y_scale.compute(y)];
+        }""",
+        [points["x"][number], points["y"][number]],
+    )
+    tab.mouse.click(x, y)
+    tab.wait_for_selector(".tiles li")
+
+
+def test_the_page_knows_when_studio_ends_and_starts_again(browser, tmp_path):
+    path = tmp_path / "digits.csv"
+    write_digits(path, 60)
+    with running(path) as (_, address):
+        first, second = opened(browser, address), opened(browser, address)
+        assert row_of(first) == row_of(second)
+        skipped = row_of(first)
+        first.keyboard.press("s")
+        second.wait_for_selector(f"article.card:not([data-row='{skipped}'])")
+        early = browser.new_page()
+        held, complaints = [], []
+        early.on("pageerror", lambda error: complaints.append(str(error)))
+        early.route("**/events", lambda route: held.append(route))
+        early.goto(address)
+        for name in ("doubts", "review", "unfamiliar", "classes", "search", "review"):
+            early.click(f"#tab-{name}")
+        early.keyboard.press("Control+s")
+        early.keyboard.press("n")
+        early.keyboard.type("x")
+        early.keyboard.press("Enter")
+        wait_for(lambda: early.wait_for_timeout(20) or held)
+        held[0].continue_()
+        early.wait_for_selector("#panel .empty")
+        assert complaints == []
+        early.close()
+        first.keyboard.press("Control+s")
+        first.get_by_role("button", name="Finish").click()
+        first.wait_for_selector("main.ended")
+        said(second, "start it again and open the address that it prints")
+        assert first.complaints == []
+        port = int(re.search(r":(\d+)/", address)[1])
+        first.wait_for_timeout(300)
+        assert first.complaints == []
+    with running(path, port=port):
+        said(second, "Studio was started again: open the address that it prints")
+        second.reload()
+        assert "Open the address that Studio prints" in second.inner_text("main")
+    first.close()
+    second.close()
+
+
+def test_keys_and_numbers_can_be_read_on_narrow_screens(browser, tmp_path):
+    path = tmp_path / "houses.csv"
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["median_income_of_the_neighbourhood_in_thousands", "latitude of the house", "note", "rooms"])
+        for i in range(60):
+            lines.writerow([f"{i * 0.1234567 + 100:.6f}", f"{i % 7 * 1.7654321 - 123:.6f}", "x" * 400, i % 5])
+    with running(path) as (_, address):
+        for size in ("desktop", "zoom", "phone"):
+            tab = opened(browser, address, **SIZES[size])
+            broken = tab.evaluate(
+                """() => [...document.querySelectorAll(".cells dd, .cells dt")].filter((one) => {
+                    const range = document.createRange();
+                    range.selectNodeContents(one);
+                    return one.textContent.length < 12 && range.getClientRects().length > 1;
+                }).map((one) => one.textContent)"""
+            )
+            assert broken == []
+            assert tab.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["viewport"]["width"]
+            assert tab.locator("#undo kbd").is_visible() == (size != "phone")
+            tab.keyboard.press("?")
+            assert tab.locator("dialog kbd").first.is_visible()
+            tab.close()

@@ -21,6 +21,10 @@ from PIL import Image
 
 import hidegl
 from hidegl.cli.running import run
+from hidegl.cli.screen import Screen
+from hidegl.cli.sources import Source
+from hidegl.cli.work import Asked, Task
+from hidegl.files.mistakes import UseError
 from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
@@ -78,6 +82,9 @@ def test_without_the_token_nothing_is_told(studio):
     for path in ("/", "/?token=wrong", "/?token=", "/page/app.js", "/events", "/image/0", "/api/figure"):
         assert client.get(path).status_code == 401, path
     assert client.post("/api/state", json={}).status_code == 401
+    shown = client.get("/?token=of-an-earlier-start")
+    assert shown.headers["content-type"].startswith("text/html")
+    assert "Open the address that Studio prints" in shown.text
     assert client.get("/page/app.js", params={"token": TOKEN}).status_code == 401  # it opens the page and nothing else
     assert client.get("/", headers={"cookie": "hidegl_8000=wrong"}).status_code == 401
 
@@ -162,6 +169,7 @@ def test_broken_json_is_refused(client, body):
         ("label", {"labels": {"zero": 1}}),
         ("label", {"labels": {"0": "one"}}),
         ("label", {"labels": {}}),
+        ("label", {"words": "1", "name": "x", "without": "all"}),
         ("skip", {"row": 400}),
         ("skip", {}),
         ("card", {"row": 400}),
@@ -254,10 +262,10 @@ def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
     folder = studio.store.path.parent
     monkeypatch.chdir(folder)
     for kind in ("csv", "parquet", "model", "report"):
-        wrote = post(client, "export", kind=kind)["wrote"]
+        (wrote,) = post(client, "export", kind=kind)["wrote"]
         assert os.path.exists(wrote)  # noqa: PTH110
-        assert post(client, "export", kind=kind) == {"exists": wrote}
-        assert post(client, "export", kind=kind, replace=True) == {"wrote": wrote}
+        assert post(client, "export", kind=kind) == {"exists": [wrote]}
+        assert post(client, "export", kind=kind, replace=True) == {"wrote": [wrote]}
     command = ["label", "digits.csv", "--labels", str(studio.store.path), "--effort", "quick", "-o"]
     assert run([*command, "again.csv"]) == 0
     assert (folder / "again.csv").read_bytes() == (folder / "digits.labelled.csv").read_bytes()
@@ -265,9 +273,61 @@ def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
     assert pq.read_table("again.parquet").equals(pq.read_table("digits.labelled.parquet"))
     assert hidegl.load("digits.hidegl").n_rows_ == 400
     assert run([*command, "sure.csv", "--accept", "0.97", "--force"]) == 0
-    post(client, "export", kind="csv", precision=0.97, replace=True)
+    both = [str(folder / "digits.labelled.csv"), str(folder / "digits.review.csv")]  # as `hidegl label` names them
+    assert post(client, "export", kind="csv", precision=0.97, replace=True) == {"wrote": both}
     assert (folder / "sure.csv").read_bytes() == (folder / "digits.labelled.csv").read_bytes()
-    assert (folder / "digits.labelled.review.csv").read_bytes() == (folder / "sure.review.csv").read_bytes()
+    assert (folder / "digits.review.csv").read_bytes() == (folder / "sure.review.csv").read_bytes()
+
+
+def test_the_page_accepts_as_many_rows_as_an_export(tmp_path):
+    """Classes are named in another order than that of their names."""
+    path = tmp_path / "digits.csv"
+    truth = write_digits(path, 600)
+    session = open_session(path)
+    session.start()
+    client = client_of(session)
+    for row in np.random.default_rng(1).permutation(600)[:70]:
+        post(client, "label", rows=[int(row)], name="dbefjcgiha"[int(truth[row])])
+    state = wait_for(lambda: (s := post(client, "state"))["trust"] and s["trust"]["version"] == s["version"] and s)
+    shown = {round(share, 2): rows for share, rows, *_ in state["trust"]["accepted"]}
+    for precision in (0.99, 0.97, 0.95, 0.9):
+        wrote = post(client, "export", kind="parquet", precision=precision, replace=True)["wrote"][0]
+        found = pq.read_table(wrote, columns=["label", "given"]).to_pydict()
+        accepted = sum(label is not None and not given for label, given in zip(*found.values(), strict=True))
+        assert accepted == shown[precision]
+    names, trust = {one["number"]: one["name"] for one in state["classes"]}, session.learner.now.trust
+    every = pq.read_table(post(client, "export", kind="parquet", replace=True)["wrote"][0])
+    assert [names[number] for number in trust.numbers.tolist()] == every["label"].to_pylist()
+    np.testing.assert_allclose(every["confidence"].to_numpy(), trust.confidence, atol=1e-4)  # it is written rounded
+    session.stop()
+
+
+def test_an_export_asks_before_it_replaces_rows_that_a_person_reviews(studio, client):
+    folder = studio.store.path.parent
+    for name in ("digits.labelled.csv", "digits.labelled.parquet"):
+        (folder / name).unlink(missing_ok=True)
+    review = folder / "digits.review.csv"
+    review.write_text("row,label\n3,filled in by hand\n")
+    for kind in ("csv", "parquet"):
+        assert post(client, "export", kind=kind, precision=0.97) == {"exists": [str(review)]}
+    assert "by hand" in review.read_text()
+    assert len(post(client, "export", kind="csv")["wrote"]) == 1  # all labels: there is nothing to review
+    assert "by hand" in review.read_text()
+
+
+def test_an_export_never_replaces_what_was_read(tmp_path):
+    table = pyarrow.table({"a": list(range(40)), "b": [i % 7 for i in range(40)]})
+    for name in ("my.labelled.csv", "two.csv", "two.labelled.csv", "two.review.csv"):
+        pyarrow.csv.write_csv(table, tmp_path / name)
+    session = open_session(tmp_path / "my.labelled.csv")
+    paths = session._exports.paths("csv", 0.9)
+    assert [path.name for path in paths] == ["my.labelled.labelled.csv", "my.labelled.review.csv"]
+    assert session._exports.paths("model", None) == [tmp_path / "my.labelled.hidegl"]
+    session.store.close()
+    session = open_session(tmp_path / "two.csv", tmp_path / "two.labelled.csv", tmp_path / "two.review.csv")
+    found = {path.name for kind in ("csv", "parquet") for path in session._exports.paths(kind, 0.9)}
+    assert found.isdisjoint({"two.csv", "two.labelled.csv", "two.review.csv"})
+    session.store.close()
 
 
 def test_what_was_done_is_there_after_a_restart(tmp_path):
@@ -293,7 +353,12 @@ def test_what_was_done_is_there_after_a_restart(tmp_path):
     assert post(client, "redo")["n_labels"] == 12
     found = post(client, "rows", words="WHEEL")
     assert found["total"] == 30
+    assert found["open"] == 30 - 4
     assert post(client, "label", words="wheel", name="car", source="search")["n_labels"] == 12 + 30 - 4
+    assert post(client, "undo")["n_labels"] == 12
+    without = {"without": [found["rows"][-1]["row"], found["rows"][-2]["row"]]}
+    some = post(client, "label", words="wheel", name="car", source="search", **without)
+    assert some["n_labels"] == 12 + 30 - 4 - 2
     assert post(client, "undo")["n_labels"] == 12
     card = post(client, "card", row=0)["card"]
     assert EVIL in card["text"]  # as it is: the page sets it as text
@@ -525,6 +590,55 @@ def test_tables_are_shown_without_the_labels(tmp_path):
     assert session.contents.of([3])[0]["cells"] == [["area", "3"], ["rooms", "3"]]
     assert len(session.store.labels()) == 40
     session.store.close()
+
+
+def test_labels_that_were_taken_over_from_a_column_are_never_learned_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stars = ["good" if i % 2 else "bad" for i in range(40)]
+    table = pyarrow.table(
+        {"area": [(7 * i) % 31 for i in range(40)], "rooms": [i % 5 for i in range(40)], "stars": stars}
+    )
+    pyarrow.csv.write_csv(table, "houses.csv")
+    session = open_session(tmp_path / "houses.csv", labels="stars")
+    session.store.undo()
+    session.store.label_named([3], "good", "card")
+    session.store.label_named([4], "bad", "card")
+    session.store.close()
+    again = open_session(tmp_path / "houses.csv")
+    assert again.contents.of([3])[0]["cells"] == [["area", "21"], ["rooms", "3"]]
+    assert again._exports.task.columns.features == ["area", "rooms"]
+    again.store.close()
+    assert run(["label", "houses.csv", "--labels", "houses.csv.labels.db", "--model", "m.hidegl", "-o", "o.csv"]) == 0
+    assert hidegl.load("m.hidegl").n_features_in_ == 2
+
+
+def test_labels_of_a_changed_table_are_taken_over_as_the_error_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = pyarrow.table({"area": [i % 13 for i in range(40)], "name": [f"house {i}" for i in range(40)]})
+    pyarrow.csv.write_csv(table, "houses.csv")
+    with open_session(tmp_path / "houses.csv").store as store:
+        store.label_named([3], "good", "card")
+        store.label_named([4], "bad", "card")
+    pyarrow.csv.write_csv(pyarrow.concat_tables([table.slice(20), table.slice(0, 20)]), "new.csv")
+    os.rename("houses.csv.labels.db", "new.csv.labels.db")  # noqa: PTH104
+    assert run(["studio", "new.csv", "--no-browser"]) == 2
+    assert "Move new.csv.labels.db away" in capsys.readouterr().err
+    os.rename("new.csv.labels.db", "moved.labels.db")  # noqa: PTH104
+    assert run(["label", "houses.csv", "--labels", "moved.labels.db", "-o", "given.csv", "--effort", "quick"]) == 0
+    asked = Asked("given.csv", "name")
+    source = Source.of([tmp_path / "new.csv"])
+    assert {r: n for r, n in enumerate(Task.read(source, Screen(quiet=True), asked).labels.y) if n} == {
+        23: "good",
+        24: "bad",
+    }
+
+
+def test_a_name_that_is_refused_is_named_with_its_file_and_row(tmp_path):
+    names = ["x" * 300 if i == 17 else "short" for i in range(40)]
+    pyarrow.csv.write_csv(pyarrow.table({"area": [(7 * i) % 31 for i in range(40)], "kind": names}), tmp_path / "a.csv")
+    with pytest.raises(UseError, match=r"a\.csv, the column 'kind': row 17 .*at most 200 characters, not 300"):
+        open_session(tmp_path / "a.csv", labels="kind")
+    open_session(tmp_path / "a.csv").store.close()  # the file of labels is free again
 
 
 def test_mixed_tables_and_folders_of_images_are_shown(tmp_path):

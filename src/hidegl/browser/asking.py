@@ -59,11 +59,14 @@ def precision(fields: Fields) -> float:
 
 
 def rows(session: Session, fields: Fields) -> list[int]:
-    """Rows by number; or all rows without a label that are at some points of the map, or have some words."""
+    """Rows by number; or all rows without a label that are at some points of the map, or have some words.
+
+    Of the latter, rows in `without` are left out.
+    """
     if "points" not in fields and "words" not in fields:
         return wholes(fields, "rows")
-    labels = session.store.labels()
-    return [row for row in found_rows(session, fields).tolist() if row not in labels]
+    kept = {*session.store.labels(), *(wholes(fields, "without") if "without" in fields else ())}
+    return [row for row in found_rows(session, fields).tolist() if row not in kept]
 
 
 # Questions

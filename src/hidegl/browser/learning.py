@@ -43,7 +43,10 @@ PATIENCE = 4.0
 
 @dataclass(frozen=True)
 class Task:
-    """The labels to learn from, classes by number, and the rows that are not to be asked for."""
+    """The labels to learn from, and the rows that are not to be asked for.
+
+    Classes are numbers, in the order of their names: the model gets to know their places in that order, as from a file.
+    """
 
     version: int = -1
     labels: Labels = field(default_factory=lambda: Labels.of(np.empty(0, np.intp), np.empty(0, np.intp)))
@@ -256,12 +259,12 @@ class Learner:
             return
         begun = time.monotonic()
         y = np.full(self._n_rows, UNLABELLED)
-        y[task.labels.rows] = task.labels.classes[task.labels.given]
+        y[task.labels.rows] = task.labels.given
         model.relabel(y)
         points = model.labelled_points()
         assert points.P is not None
         self._note("relabel", begun)
-        numbers = model.classes_
+        numbers = task.labels.classes
         if self._task.version == task.version:
             self._publish("colours", colours=Colours.of(task.version, points.P, numbers, is_preview=False))
         queue = self._suggested(model, task)
@@ -274,7 +277,7 @@ class Learner:
         if task.can_spread:
             begun = time.monotonic()
             with BLAS_THREADS.one_each():
-                trust = Trust.of(task.version, model)
+                trust = Trust.of(task.version, model, task.labels.classes)
             self._note("tell", begun)
             self._publish("trust", trust=trust)
 
@@ -288,7 +291,8 @@ class Learner:
             found = model.suggestions(min(QUEUE, free), answered=answered)
             known = model.given_labels_.any and task.can_spread
             rows = [one.row for one in found]
-            likely = likely_classes(model.distributions_of(rows), model.classes_) if known else [()] * len(found)
+            numbers = task.labels.classes
+            likely = likely_classes(model.distributions_of(rows), numbers) if known else [()] * len(found)
         return tuple(
             Asked(one.row, one.stands_for, one.familiar, best) for one, best in zip(found, likely, strict=True)
         )

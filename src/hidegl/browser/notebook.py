@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidegl.basics.warnings import warn_user
 from hidegl.spreading.labels import Labels
 
 
@@ -67,7 +68,9 @@ def studio(
         file = Path(folder) / "rows.labels.db" if path is None else Path(path)
         store = LabelStore(file, X.shape[0], fingerprint(X))
         names = given.classes[given.given].tolist()
-        store.import_labels(dict(zip(given.rows.tolist(), map(str, names), strict=True)), "file")
+        changed = store.import_labels(dict(zip(given.rows.tolist(), map(str, names), strict=True)), "file")
+        for name, new in changed.items():
+            warn_user(f"the label {name!r} counts as {new!r} in Studio")
         session = Session("rows", store, contents, X, effort=effort, seed=random_state)
         serve(session, port=port, open_browser=open_browser, tell=lambda address: print_address(address))
         found = session.names()

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 1_000_000
@@ -44,6 +44,23 @@ HEADERS = {
 }
 
 
+OPEN_ANEW = "Open the address that Studio prints when it starts. It holds the key to this page, a new one each time."
+
+CLOSED_PAGE = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Studio</title>
+<style>
+:root {{ color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }}
+main {{ max-width: 32em; margin: 14vh auto; padding: 0 20px; }}
+</style>
+<main><h1>This page has no key</h1><p>{OPEN_ANEW}</p><p>Your labels are saved.</p></main>
+</html>
+"""
+"""For a browser that opens the page without the token, or with that of an earlier start."""
+
+
 class TooLargeError(Exception):
     """A body has more bytes than are allowed."""
 
@@ -63,7 +80,9 @@ class Guard:
         refused = self._refusal(scope)
         if refused is not None:
             status, why = refused
-            await PlainTextResponse(why, status)(scope, receive, sending)
+            is_page = status == 401 and scope["path"] == "/"
+            answer = HTMLResponse(CLOSED_PAGE, status) if is_page else PlainTextResponse(why, status)
+            await answer(scope, receive, sending)
             return
         await self._app(scope, limited(receive), sending)
 
@@ -80,7 +99,7 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not opens:
             return 403, "requests from other sites are refused"
         if not (self._has_cookie(headers) or (opens and self._has_token(scope))):
-            return 401, "open the address that Studio printed when it started: it holds the key to this page"
+            return 401, OPEN_ANEW
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
             return 413, "the request is too large"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidegl.auto import AutoHiDeGL
 from hidegl.browser.described import (
@@ -36,9 +35,9 @@ class Exports(Protocol):
     @property
     def kinds(self) -> tuple[str, ...]: ...
 
-    def path(self, kind: str) -> Path: ...
+    def paths(self, kind: str, accept: float | None) -> list[Path]: ...
 
-    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path: ...
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> list[Path]: ...
 
 
 class Session:
@@ -97,10 +96,12 @@ class Session:
     def _learn(self) -> None:
         """Let the learner know the labels, if they are others."""
         with self._mutex:
-            labels, skipped = as_labels(self.store.labels(), self.store.n_rows), np.array(sorted(self.store.skipped()))
-            before = self._task
+            names = {one.number: one.name for one in self.store.classes}
+            labels = as_labels(self.store.labels(), names, self.store.n_rows)
+            skipped, before = np.array(sorted(self.store.skipped())), self._task
             same = np.array_equal(before.labels.rows, labels.rows) and np.array_equal(before.skipped, skipped)
-            if same and np.array_equal(numbers_of(before.labels), numbers_of(labels)) and before.version >= 0:
+            same = same and np.array_equal(before.labels.classes, labels.classes)
+            if same and np.array_equal(before.labels.given, labels.given) and before.version >= 0:
                 return
             self._version += 1
             self._task = Task(self._version, labels, skipped.astype(np.intp))
@@ -123,7 +124,7 @@ class Session:
             "has_text": self.contents.has_text,
             "n_rows": self.store.n_rows,
             "n_labels": len(labels),
-            "n_skipped": len(self._task.skipped),
+            "skipped": self._task.skipped.tolist(),
             "classes": described_classes(self.store.classes, labels, now.trust),
             "stars": described_stars(now.layout, labels),
             "version": self._version,
@@ -170,22 +171,23 @@ class Session:
         return {**self._acted(), "did": did.words, "row": did.rows[0] if len(did.rows) == 1 else None}
 
     def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
-        """Write a file from the final model and the labels of this moment. It may wait for that model."""
+        """Write files from the final model and the labels of this moment. It may wait for that model."""
         if self._exports is None or kind not in self._exports.kinds:
             raise UseError(f"there is no export of {kind!r} here")
-        exports, path = self._exports, self._exports.path(kind)
-        if path.exists() and not replace:
-            return {"exists": str(path)}
+        exports = self._exports
+        there = [str(path) for path in exports.paths(kind, accept) if path.exists()]
+        if there and not replace:
+            return {"exists": there}
         names = self.names()
         if len(set(names.values())) < 2:
             raise UseError("give labels of at least two classes first")
 
-        def write(model: AutoHiDeGL) -> Path:
+        def write(model: AutoHiDeGL) -> list[Path]:
             y = np.full(self.store.n_rows, None, dtype=object)
             y[list(names)] = list(names.values())
             return exports.write(kind, model.relabel(y), names, accept)
 
-        return {"wrote": str(self.learner.with_best_model(write).result())}
+        return {"wrote": [str(path) for path in self.learner.with_best_model(write).result()]}
 
     def names(self) -> dict[int, str]:
         """The name of the class of each labelled row, in the order of the rows."""
@@ -193,13 +195,13 @@ class Session:
         return {row: classes[labels[row].label] for row in sorted(labels)}
 
 
-def as_labels(given: dict[int, Given], n_rows: int) -> Labels:
-    """For the model: classes are numbers, so that a new name is no new label."""
+def as_labels(given: dict[int, Given], names: Mapping[int, str], n_rows: int) -> Labels:
+    """For the model: classes are numbers, so that a new name is no new label.
+
+    They are in the order of their names, as in an export: folds and sums depend on the order, if only a little.
+    """
     rows = np.array(sorted(given), dtype=np.intp)
-    numbers = np.array([given[row].label for row in rows.tolist()], dtype=np.intp)
-    classes, codes = np.unique(numbers, return_inverse=True)
-    return Labels(classes, rows, codes.astype(np.intp), n_rows)
-
-
-def numbers_of(labels: Labels) -> NDArray[np.intp]:
-    return labels.classes[labels.given]
+    classes = sorted({one.label for one in given.values()}, key=lambda number: names.get(number, ""))
+    place = {number: i for i, number in enumerate(classes)}
+    codes = np.array([place[given[row].label] for row in rows.tolist()], dtype=np.intp)
+    return Labels(np.array(classes, dtype=np.intp), rows, codes, n_rows)

@@ -22,6 +22,9 @@ READY = 8
 PAGE = 60
 """How many rows a page gets at a time."""
 
+HEAP = 500
+"""The maximum number of rows of a region or a group that a page can list."""
+
 
 class ShownRows:
     """Rows with their contents, their labels, and what the model says of them."""
@@ -69,7 +72,7 @@ class ShownRows:
         return [[other, labels[other].label] for other in self.contents.nearest(row, labelled)]
 
     def listed(self, rows: NDArray[np.intp], start: int = 0) -> dict[str, Any]:
-        """A page of rows with their labels, or the class that the model proposes."""
+        """A page of rows with their labels, or the class that the model proposes; and how many have no label."""
         labels, trust, names = self.store.labels(), self.learner.now.trust, {one.number for one in self.store.classes}
         some = rows[start : start + PAGE].tolist()
         listed = []
@@ -80,7 +83,8 @@ class ShownRows:
             sure = None if trust is None else round(float(trust.confidence[row]), 3)
             near = self._near(row, labels)
             listed.append({**content, "label": label, "proposed": proposed, "confidence": sure, "near": near})
-        return {"total": len(rows), "start": start, "rows": listed}
+        n_open = len(rows) - int(np.isin(rows, list(labels)).sum())
+        return {"total": len(rows), "open": n_open, "start": start, "rows": listed}
 
     def rows_of_points(self, points: Sequence[int], *, around: bool = False) -> NDArray[np.intp]:
         """The rows of points of the map, and of points beside them, the least sure first."""
@@ -144,8 +148,8 @@ class ShownRows:
         return found
 
     def _heap(self, rows: NDArray[np.intp]) -> dict[str, Any]:
-        """Some rows that stand for others, and the numbers of as many as a page shows."""
-        return {"examples": self.contents.of(rows[:3].tolist()), "rows": rows[:PAGE].tolist()}
+        """Some rows that stand for others, and the numbers of as many as can be listed."""
+        return {"examples": self.contents.of(rows[:3].tolist()), "rows": rows[:HEAP].tolist()}
 
     def _layout(self) -> Layout:
         layout = self.learner.now.layout

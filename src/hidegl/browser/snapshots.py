@@ -120,26 +120,26 @@ class Trust:
     rows_per_class: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, version: int, model: AutoHiDeGL) -> Trust:
-        """One pass over the rows, and what follows from it."""
+    def of(cls, version: int, model: AutoHiDeGL, numbers: NDArray[np.intp]) -> Trust:
+        """One pass over the rows, and what follows from it. The classes of the model are places in `numbers`."""
         tally, labels = Tally(model.classes_), model.given_labels_
-        numbers, confidence, start = np.empty(model.n_rows_, np.int32), np.empty(model.n_rows_, np.float32), 0
+        places, confidence, start = np.empty(model.n_rows_, np.int32), np.empty(model.n_rows_, np.float32), 0
         for block in model.stream_labels():
             tally.add(block)
-            numbers[start : start + len(block)], confidence[start : start + len(block)] = block.labels, block.confidence
+            places[start : start + len(block)], confidence[start : start + len(block)] = block.labels, block.confidence
             start += len(block)
         accepted = [(precision, tally.confidences.accept(precision)) for precision in PRECISIONS]
         doubts = [Doubt(one.row, one.given, one.proposed, one.suspicion) for one in model.audit() if one.doubtful]
         return cls(
             version,
-            numbers,
+            numbers[places].astype(np.int32),
             confidence,
             tally.confidences.expected_accuracy(labels.n_judged),
             model.expected_gain(MORE_LABELS),
             tuple(Accepted(precision, one.n_rows, one.share, one.threshold) for precision, one in accepted),
-            tuple(Doubt(int(row), int(given), int(proposed), p) for row, given, proposed, p in doubts),
-            tuple(model.unfamiliar()[:MOST_GROUPS]),
-            {int(number): int(n) for number, n in zip(model.classes_, tally.rows, strict=True)},
+            tuple(Doubt(int(row), int(numbers[given]), int(numbers[best]), p) for row, given, best, p in doubts),
+            tuple(group._replace(label=int(numbers[group.label])) for group in model.unfamiliar()[:MOST_GROUPS]),
+            {int(number): int(n) for number, n in zip(numbers, tally.rows, strict=True)},
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +94,7 @@ def choose_columns(
     wanted: list[str] | None,
     without: list[str],
     id_column: str | None,
-    label_column: str | None,
+    label_columns: Sequence[str],
     text: list[str] | None = None,
     numbers_only: bool = False,
 ) -> Columns:
@@ -107,8 +107,7 @@ def choose_columns(
     left_out = dict.fromkeys(without, "excluded by --without")
     if id_column:
         left_out[id_column] = "the id"
-    if label_column:
-        left_out[label_column] = "the label"
+    left_out |= dict.fromkeys(label_columns, "the label")
     for name in wanted or ():
         if name in left_out:
             raise UseError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")

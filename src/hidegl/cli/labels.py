@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hidegl.files.columns import is_text, spoken
 from hidegl.files.fingerprints import fingerprint_of
-from hidegl.files.label_files import read_labels
+from hidegl.files.label_files import read_label_columns, read_labels
 from hidegl.files.mistakes import UseError, named, perhaps, unreadable_array
 from hidegl.files.opening import open_table
 from hidegl.files.tables import Table
@@ -34,6 +34,13 @@ class LabelColumn:
     source: str
     column: str | None = None
     notes: list[str] = field(default_factory=list)
+    came_from: list[str] = field(default_factory=list)
+    """Columns from which Studio took over labels of its file."""
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that tell the class: nothing is learned from them."""
+        return list(dict.fromkeys([*([] if self.column is None else [self.column]), *self.came_from]))
 
     @property
     def n_labels(self) -> int:
@@ -118,7 +125,7 @@ def file_labels(table: Table, path: Path, id_column: str | None, encoding: str |
         found_rows = read_labels(path, table.n_rows, fingerprint_of(table))
         stored = np.full(table.n_rows, None, dtype=object)
         stored[list(found_rows)] = list(found_rows.values())
-        return LabelColumn(stored, str(path))
+        return LabelColumn(stored, str(path), came_from=came_from(table, path))
     if path.suffix == ".npy":
         values = load_label_array(path)
         if len(values) != table.n_rows:
@@ -154,6 +161,11 @@ def file_labels(table: Table, path: Path, id_column: str | None, encoding: str |
     y = np.full(table.n_rows, None, dtype=object)
     y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
     return LabelColumn(y, str(path), None, notes)
+
+
+def came_from(table: Table, path: Path) -> list[str]:
+    """The columns of a table from which Studio took over labels of its file."""
+    return [name for name in read_label_columns(path) if name in table.names]
 
 
 def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:

@@ -95,7 +95,7 @@ def with_table(task: Task, encoder: TableEncoder, names: list[str], screen: Scre
 def with_numbers(task: Task, names: list[str] | None) -> Task:
     """Rows for a model that was saved without an encoder."""
     columns = task.columns = choose_columns(
-        task.table, wanted=names, without=[], id_column=task.id_column, label_column=None, numbers_only=True
+        task.table, wanted=names, without=[], id_column=task.id_column, label_columns=(), numbers_only=True
     )
     if columns.kind != "matrix" and stays_on_disk(task.table, columns):
         task.X = read_rows(task.source.pattern, columns.features)

@@ -30,12 +30,15 @@ REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
 def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
     """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it)."""
     if given is None:
-        stem = task_path.name.removesuffix(".gz")
-        ending = Path(stem).suffix.lower()
-        ending = ".csv" if to_edit or ending not in TABLES else ending
-        given = task_path.with_name(f"{Path(stem).stem}.{name}{ending}")
+        ending = Path(task_path.name.removesuffix(".gz")).suffix.lower()
+        given = beside(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
     check_new_file(given, TABLES, force=force, option="-o")
     return given
+
+
+def beside(data: Path, ending: str) -> Path:
+    """A file next to the data, which is named like it up to the ending."""
+    return data.with_name(f"{Path(data.name.removesuffix('.gz')).stem}.{ending}")
 
 
 def check_report(path: Path, *, force: bool, option: str) -> None:

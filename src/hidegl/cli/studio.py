@@ -29,7 +29,9 @@ from hidegl.files.mistakes import UseError
 if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL
     from hidegl.browser.session import Session
+    from hidegl.cli.sources import Source
     from hidegl.cli.work import Task
+    from hidegl.files.label_store import LabelStore
 
 AsImage = Annotated[
     str | None,
@@ -77,6 +79,7 @@ def studio(
         raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
     from hidegl.cli import app, work
     from hidegl.cli.sources import Source
+    from hidegl.files.label_files import check_writable
 
     app.check_effort(effort)
     screen = Screen()
@@ -84,8 +87,14 @@ def studio(
         if not allow_network:
             raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
         screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
-    asked = work.Asked(labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table)
-    session = session_of(work.Task.read(Source.of(data), screen, asked), as_image, effort=effort, seed=seed)
+    source = Source.of(data)
+    store = store_of(source)
+    if source.path.exists():  # or else reading says what is missing
+        check_writable(store)
+    asked = work.Asked(
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
+    )
+    session = session_of(work.Task.read(source, screen, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
 
     def tell(address: str) -> None:
@@ -95,16 +104,20 @@ def studio(
     serve(session, host=host, port=port, open_browser=not no_browser, tell=tell)
 
 
-def session_of(task: Task, as_image: str | None, *, effort: str, seed: int) -> Session:
-    """The session of a file, with the labels that it came with."""
-    import numpy as np
+def store_of(source: Source) -> Path:
+    """The file of labels, beside the data."""
+    from hidegl.files.label_files import ENDING
 
+    path = source.path.absolute()
+    return path.with_name(path.name + ENDING)
+
+
+def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str, seed: int) -> Session:
+    """The session of a file, with the labels that it came with."""
     from hidegl.browser.images import shape_of_text
     from hidegl.browser.rows import RowContents
     from hidegl.browser.session import Session
-    from hidegl.cli.labels import known
     from hidegl.files.fingerprints import fingerprint_of
-    from hidegl.files.label_files import ENDING
     from hidegl.files.label_store import LabelStore
 
     chosen = task.columns
@@ -112,20 +125,38 @@ def session_of(task: Task, as_image: str | None, *, effort: str, seed: int) -> S
         task.table,
         task.X,
         texts=chosen.features if chosen.kind == "texts" else (),
-        hidden=[] if task.labels.column is None else [task.labels.column],
+        hidden=task.labels.columns,
         learned=chosen.features if chosen.kind == "table" else None,
         shape=None if as_image is None else shape_of_text(as_image),
         image_of=task.image_of,
     )
-    path = task.path.absolute()
-    store = LabelStore(path.with_name(path.name + ENDING), task.table.n_rows, fingerprint_of(task.table))
-    if task.labels.y is not None:
-        y = task.labels.y
-        rows = np.flatnonzero(known(y)).tolist()
-        store.import_labels({row: str(y[row]) for row in rows}, "file")
+    store = LabelStore(store_of(task.source), task.table.n_rows, fingerprint_of(task.table))
+    try:
+        take_over(task, store, screen)
+    except BaseException:
+        store.close()
+        raise
     exports = FilesBeside(task, store.path)
     how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "seed": seed}
     return Session(task.source.title, store, contents, task.X, **how, exports=exports)
+
+
+def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
+    """Give the store the labels that came with the data, and say which names were changed."""
+    import numpy as np
+
+    from hidegl.cli.labels import known
+
+    y = task.labels.y
+    if y is None:
+        return
+    names = {row: str(y[row]) for row in np.flatnonzero(known(y)).tolist()}
+    try:
+        changed = store.import_labels(names, "file", task.labels.columns)
+    except UseError as error:
+        raise UseError(f"{task.source}, {task.labels.source}: {error}") from error
+    for name, new in changed.items():
+        screen.warn(f"the label {name!r} counts as {new!r} in Studio")
 
 
 @dataclass(frozen=True)
@@ -137,33 +168,39 @@ class FilesBeside:
 
     kinds: tuple[str, ...] = ("csv", "parquet", "model", "report")
 
-    def path(self, kind: str) -> Path:
-        from hidegl.cli.outputs import output_path
+    def paths(self, kind: str, accept: float | None) -> list[Path]:
+        """The file, and that of the rows to review if only some labels are accepted; never one that was read."""
+        from hidegl.cli.outputs import beside
+        from hidegl.files.mistakes import check_new_file, replaces
 
-        endings = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}
-        like = output_path(self.task.path, None, "labelled", force=True)
-        return like.with_name(like.name.partition(".labelled")[0] + "." + endings[kind])
+        own = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}[kind]
+        endings = [own, "review.csv"] if accept is not None and kind in ("csv", "parquet") else [own]
+        found = [beside(self.task.path, ending) for ending in endings]
+        while any(replaces(path, read) for path in found for read in self.task.source.paths):
+            found = [path.with_name(beside(path, f"labelled{path.suffix}").name) for path in found]
+        for path in found:
+            check_new_file(path, (), force=True, option="export")
+        return found
 
-    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> Path:
+    def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> list[Path]:
         import numpy as np
 
-        from hidegl.cli import outputs, trust
+        from hidegl.cli import outputs
         from hidegl.cli.labels import LabelColumn
         from hidegl.files.mistakes import writing
         from hidegl.showing.tallies import tally_of
 
-        path = self.path(kind)
+        path, *others = paths = self.paths(kind, accept)
         if kind == "model":
             with writing(path):
                 model.save(path, embedder=self.task.embedder)
         elif kind == "report":
             y = np.full(self.task.table.n_rows, None, dtype=object)
             y[list(labels)] = list(labels.values())
-            task = replace(self.task, labels=LabelColumn(y, str(self.store), self.task.labels.column))
+            task = replace(self.task, labels=LabelColumn(y, str(self.store), came_from=self.task.labels.columns))
             outputs.write_report_of(path, model, task, tally_of(model), None)
         else:
             acceptance = None if accept is None else model.acceptance(accept)
-            review = trust.review_path(self.task.path, path, accept, force=True)
-            stream = model.stream_labels()
-            outputs.write_labelled(path, self.task, stream, acceptance=acceptance, review=review)
-        return path
+            review = next(iter(others), None)
+            outputs.write_labelled(path, self.task, model.stream_labels(), acceptance=acceptance, review=review)
+        return paths

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.cli import images
 from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, matrix_of, stays_on_disk
-from hidegl.cli.labels import LabelColumn, find_labels
+from hidegl.cli.labels import LabelColumn, came_from, find_labels
 from hidegl.cli.mixed import learned_table
 from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source, with_table
 from hidegl.cli.texts import TextVectors, texts_of
 from hidegl.embedding import Embedder, TableEncoder
 from hidegl.files.columns import is_text, is_vector
+from hidegl.files.fingerprints import fingerprint_of
+from hidegl.files.label_files import check_before_writing
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.reading import read_rows
 from hidegl.files.tables import MemoryTable, Table
@@ -49,6 +51,8 @@ class Asked(NamedTuple):
     """What labels are needed for, such as "learn"; None if a command goes without."""
 
     safe_csv: bool = False
+    store: Path | None = None
+    """The file of labels that Studio writes."""
 
 
 @dataclass
@@ -77,12 +81,15 @@ class Task:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
             raise UseError(f"--id: there is no column {id_column!r}; {has}")
         given = find_labels(table, asked.labels, id_column, merge_names=asked.merge_names, encoding=asked.encoding)
+        if asked.store is not None and asked.store.exists():
+            check_before_writing(asked.store, table.n_rows, fingerprint_of(table))
+            given.came_from += came_from(table, asked.store)
         chosen = choose_columns(
             table,
             wanted=split(asked.columns),
             without=split(asked.without) or [],
             id_column=id_column,
-            label_column=given.column,
+            label_columns=given.columns,
             text=split(asked.text),
         )
         if asked.embedder is not None and chosen.kind != "texts":
@@ -196,7 +203,7 @@ class Task:
         texts = {
             name: length
             for name in self.table.names
-            if is_text(self.table.schema.field(name).type) and name != self.labels.column
+            if is_text(self.table.schema.field(name).type) and name not in self.labels.columns
             if (length := text_length(self.table, name))
         }
         longest = max(texts, key=lambda name: texts[name], default=None)

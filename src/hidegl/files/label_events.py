@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -11,6 +13,15 @@ from hidegl.files.mistakes import UseError
 from hidegl.spreading.labels import is_blank
 
 LONGEST_NAME, MOST_CLASSES = 200, 1000
+
+SHOWN_NAME = 40
+"""The maximum number of characters of a name in an error."""
+
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's categories of characters that are not seen: controls, marks of direction, halves, ends of lines."""
+
+JOINERS = "\u200c\u200d"
+"""Those of them that belong to words and emoji."""
 
 AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
 """For classes without a key of their own, in this order. S, U and N mean skip, undo and new class."""
@@ -217,14 +228,40 @@ def with_keys(classes: list[LabelClass]) -> list[LabelClass]:
     return [replace(one, key=keys.get(one.number) or next(free, None)) for one in classes]
 
 
+def tidy_name(name: str) -> str:
+    """With single spaces, and each letter as one character with its accents: names that look the same are the same."""
+    return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
 def checked_name(name: str) -> str:
-    name = " ".join(name.split())
     if not name:
         raise UseError("a class needs a name")
     if len(name) > LONGEST_NAME:
-        raise UseError(f"the name of a class has at most {LONGEST_NAME} characters")
-    if not name.isprintable():
-        raise UseError("the name of a class must consist of letters, signs and spaces")
+        raise UseError(f"the name of a class has at most {LONGEST_NAME} characters, not {len(name):,}")
+    refused = next((sign for sign in name if unicodedata.category(sign) in UNSEEN and sign not in JOINERS), None)
+    if refused is not None:
+        raise UseError(f"the name of a class must not contain the invisible character U+{ord(refused):04X}")
     if is_blank(name):
         raise UseError(f"{name!r} means in files that there is no label: choose another name")
     return name
+
+
+def imported_names(names: dict[int, str]) -> dict[str, str]:
+    """For each name that rows of a file have, the name of its class."""
+    found: dict[str, str] = {}
+    for row, name in names.items():
+        if name not in found:
+            try:
+                found[name] = checked_name(tidy_name(name))
+            except UseError as error:
+                shown = name if len(name) <= SHOWN_NAME else name[:SHOWN_NAME] + "…"
+                raise UseError(f"row {row:,} (counted from 0) is labelled {shown!r}: {error}") from error
+    return found
+
+
+def changed_names(tidy: dict[str, str]) -> dict[str, str]:
+    """Names of a file of which people should know that they were changed: by spaces, or to one that others have."""
+    became = Counter(tidy.values())
+    return {
+        name: new for name, new in tidy.items() if name != " ".join(name.split()) or (name != new and became[new] > 1)
+    }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hidegl.files.mistakes import UseError, WorkError
@@ -16,6 +20,9 @@ VERSION = 1
 
 ENDING = ".labels.db"
 """What is added to the name of the data."""
+
+COLUMNS = "label_columns"
+"""The fact that names the columns of the table from which labels were taken over, as a JSON list. It may be absent."""
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -78,8 +85,12 @@ CREATE VIEW labels AS
 """
 
 
+class OtherTableError(UseError):
+    """The file labels another table."""
+
+
 def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
-    """The file, made if it is not there; refused if it belongs to another table."""
+    """The file, made if it is not there; refused if it belongs to another table, unless it has no labels."""
     try:
         file = sqlite3.connect(path, check_same_thread=False, timeout=10)
         file.execute("PRAGMA journal_mode = WAL")
@@ -90,11 +101,42 @@ def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be opened: {error}") from error
     try:
-        check_file(file, path, n_rows, fingerprint)
+        if is_of_another(file, path, n_rows, fingerprint):
+            begin_anew(file, n_rows, fingerprint)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def is_of_another(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> bool:
+    """Whether the file was made for another table and has no labels. With labels it is refused."""
+    try:
+        check_file(file, path, n_rows, fingerprint)
+    except OtherTableError as error:
+        if not file.execute("SELECT count(*) FROM labels").fetchone()[0]:
+            return True
+        raise OtherTableError(
+            f"{error}. Move {path.name} away to begin anew. --labels takes its labels over by row number, from "
+            f"`sqlite3 -header -csv MOVED 'SELECT row, label FROM labels' > given.csv`; or, if the old table is still "
+            f"there and has an id, with --id from `hidegl label OLD --labels MOVED -o given.csv`"
+        ) from error
+    return False
+
+
+def begin_anew(file: sqlite3.Connection, n_rows: int, fingerprint: str) -> None:
+    """Keep the classes for another table, and nothing else: events name rows that are other ones now."""
+    names = "class, name, colour, key, deleted"
+    kept = file.execute(f"SELECT {names} FROM classes WHERE merged_into IS NULL AND NOT deleted").fetchall()
+    with file:
+        file.execute("DELETE FROM events")
+        file.execute("DELETE FROM progress")
+        file.executemany(
+            f"INSERT INTO events (batch, time, source, kind, {names}) VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, ?)",
+            [(now(), *one) for one in kept],
+        )
+        facts = [(str(n_rows), "n_rows"), (fingerprint, "fingerprint")]
+        file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts)
 
 
 def check_file(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> None:
@@ -104,13 +146,14 @@ def check_file(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: s
         raise WorkError(f"{path} was written by a newer version of hidegl")
     facts = dict(file.execute("SELECT name, value FROM facts"))
     if int(facts["n_rows"]) != n_rows:
-        raise UseError(f"{path} labels a table of {int(facts['n_rows']):,} rows, but this one has {n_rows:,}")
+        raise OtherTableError(f"{path} labels a table of {int(facts['n_rows']):,} rows, but this one has {n_rows:,}")
     if facts["fingerprint"] != fingerprint:
-        raise UseError(f"{path} labels other rows: its table had as many, but with another content")
+        raise OtherTableError(f"{path} labels other rows: its table had as many, but with another content")
 
 
 def owned(path: Path) -> sqlite3.Connection:
     """A lock that ends with the process, however it ends: a second process that wants to write is told."""
+    check_writable(path)
     lock = sqlite3.connect(path.with_name(f".{path.name}.lock"), check_same_thread=False, timeout=0)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -122,11 +165,70 @@ def owned(path: Path) -> sqlite3.Connection:
     return lock
 
 
+def check_writable(path: Path) -> None:
+    """Raise an error if the file cannot be written, or if SQLite could not put its own files beside it."""
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        if path.exists():
+            path.open("r+b").close()
+    except OSError as error:
+        raise WorkError(
+            f"cannot write {path}, where labels are kept: {error.strerror or error}; copy the data to a folder that "
+            f"you may write to"
+        ) from error
+
+
 def read_labels(path: Path, n_rows: int, fingerprint: str) -> dict[int, str]:
     """The name of the class of each labelled row, without a lock: Studio may be open."""
+    with reading(path) as file:
+        check_file(file, path, n_rows, fingerprint)
+        return dict(file.execute("SELECT row, label FROM labels"))
+
+
+def check_before_writing(path: Path, n_rows: int, fingerprint: str) -> None:
+    """Raise the errors that a store of this table would raise, without a lock."""
+    with reading(path) as file:
+        is_of_another(file, path, n_rows, fingerprint)
+
+
+def read_label_columns(path: Path) -> list[str]:
+    """The columns of the table from which labels in the file were taken over."""
+    with reading(path) as file:
+        return label_columns(file)
+
+
+def label_columns(file: sqlite3.Connection) -> list[str]:
+    found = file.execute("SELECT value FROM facts WHERE name = ?", (COLUMNS,)).fetchone()
+    return [] if found is None else json.loads(found[0])
+
+
+def remember_columns(file: sqlite3.Connection, columns: Sequence[str]) -> None:
+    known = label_columns(file)
+    if set(columns) - set(known):
+        value = json.dumps(list(dict.fromkeys([*known, *columns])), ensure_ascii=False)
+        with file:
+            file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (COLUMNS, value))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, also where nothing can be written, which SQLite would do beside a file with a write-ahead log."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            check_file(file, path, n_rows, fingerprint)
-            return dict(file.execute("SELECT row, label FROM labels"))
+        with closing(sqlite3.connect(address, uri=True)) as file:
+            try:
+                file.execute("PRAGMA user_version")
+            except sqlite3.OperationalError:
+                log = path.with_name(f"{path.name}-wal")
+                if log.exists() and log.stat().st_size:  # it holds labels that the file itself does not have yet
+                    raise
+                address += "&immutable=1"
+        with closing(sqlite3.connect(address, uri=True)) as file:
+            yield file
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be read: {error}") from error
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -9,7 +9,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,12 +17,15 @@ from hidegl.files.label_events import (
     Change,
     Given,
     LabelClass,
+    changed_names,
     checked_name,
     event_of,
+    imported_names,
     replayed,
+    tidy_name,
     with_keys,
 )
-from hidegl.files.label_files import opened, owned
+from hidegl.files.label_files import now, opened, owned, remember_columns
 from hidegl.files.mistakes import UseError, WorkError
 
 Progress = tuple[int, float, float, float]
@@ -107,7 +109,8 @@ class LabelStore:
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
         """Give rows the class of this name, which is made if it is not there; one batch."""
         with self._mutex:
-            found = self._contents.named(checked_name(name))
+            name = checked_name(tidy_name(name))
+            found = self._contents.named(name)
             if found is not None:
                 self.label(rows, found.number, source)
                 return found
@@ -116,10 +119,16 @@ class LabelStore:
             self._act(source, [("class", made.number, None, made), *labels])
             return made
 
-    def import_labels(self, names: dict[int, str], source: str) -> None:
-        """Take over labels of rows that were never labelled here; one batch."""
+    def import_labels(self, names: dict[int, str], source: str, columns: Sequence[str] = ()) -> dict[str, str]:
+        """Take over labels of rows that were never labelled here; one batch. Returns names that were changed.
+
+        The file remembers the columns of the table that they came from: nothing must be learned from those.
+        """
         with self._mutex:
-            new = {row: checked_name(name) for row, name in names.items() if row not in self._contents.touched}
+            remember_columns(self._file, columns)
+            fresh = {row: name for row, name in names.items() if row not in self._contents.touched}
+            tidy = imported_names(fresh)
+            new = {row: tidy[name] for row, name in fresh.items()}
             numbers = {one.name: one.number for one in self._contents.classes.values() if one.in_use}
             changes: list[Change] = []
             for name in sorted(set(new.values()) - set(numbers)):
@@ -129,6 +138,7 @@ class LabelStore:
             changes += [("label", row, None, Given(numbers[name], source)) for row, name in new.items()]
             if changes:
                 self._act(source, changes)
+            return changed_names(tidy)
 
     def skip(self, row: int) -> None:
         """Do not ask for a row again."""
@@ -140,7 +150,7 @@ class LabelStore:
 
     def new_class(self, name: str) -> LabelClass:
         with self._mutex:
-            made = self._contents.new_class(name)
+            made = self._contents.new_class(tidy_name(name))
             self._act("classes", [("class", made.number, None, made)])
             return made
 
@@ -149,7 +159,7 @@ class LabelStore:
         with self._mutex:
             before = self._contents.require(number)
             if "name" in changed:
-                changed["name"] = name = checked_name(changed["name"] or "")
+                changed["name"] = name = checked_name(tidy_name(changed["name"] or ""))
                 other = self._contents.named(name)
                 if other is not None and other.number != number:
                     raise UseError(f"there is a class {other.name!r} already: merge the two")
@@ -230,7 +240,3 @@ class LabelStore:
             raise WorkError(f"nothing was saved in {self.path}: {error}") from error
         self._last_batch += 1
         return self._last_batch
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

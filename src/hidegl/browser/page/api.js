@@ -12,7 +12,7 @@ export async function ask(what, fields = {}) {
       body: JSON.stringify(fields),
     });
   } catch {
-    throw new Error("Studio does not answer: is it still running?");
+    throw new Error("Studio does not answer. If it was ended, start it again and open the address that it prints.");
   }
   const type = response.headers.get("Content-Type") ?? "";
   const content = type.includes("json") ? await response.json() : { error: await response.text() };

@@ -3,10 +3,10 @@
 import { ask, change } from "./api.js";
 import { acceptCard, currentCard, hint, labelCard, leave, nameCard, nextPanel, reopen, skipCard } from "./card.js";
 import { choices, choose, drawChoices, setUpChoices } from "./choices.js";
-import { byId, count, dialog, dialogIsOpen, h, percent, say } from "./dom.js";
+import { byId, count, dialog, dialogIsOpen, h, percent, say, unsay, whenFree } from "./dom.js";
 import { RowList } from "./list.js";
 import { forget, onPicked, setUpMap, showHere } from "./map.js";
-import { listenToServer, model, on, take, tell } from "./model.js";
+import { end, listenToServer, model, on, take, tell } from "./model.js";
 import { failed } from "./parts.js";
 import { setUpProgress } from "./progress.js";
 import { Classes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
@@ -18,6 +18,8 @@ const TABS = { next, doubts: new Doubts(), review: new Review(), unfamiliar: new
 
 let open = "next";
 let drawn = ""; // of which state the panel was drawn
+let named = ""; // with which classes
+let isStale = false; // the panel was not drawn, because a name was being typed
 let picked = null; // the list of rows that the map shows, above every tab
 
 const active = () => picked ?? TABS[open];
@@ -25,8 +27,8 @@ const active = () => picked ?? TABS[open];
 class Picked {
   constructor(list) { this.list = list; }
   panel() { return this.list.panel(() => this.escape()); }
-  choose(number) { return this.list.label({ class: number }, this.list.everything).then(() => this.escape()); }
-  create(name) { return this.list.label({ name }, this.list.everything).then(() => this.escape()); }
+  async choose(number) { if (await this.list.label({ class: number })) this.escape(); }
+  async create(name) { if (await this.list.label({ name })) this.escape(); }
   accept() { return this.list.accept(); }
   skip() {}
   escape() { picked = null; forget(); drawPanel(); }
@@ -50,15 +52,21 @@ function show(name, { focus = false } = {}) {
 }
 
 function drawPanel() {
-  if (model.state === null) return;
+  whenFree(drawNow);
+}
+
+function drawNow() {
+  if (model.state === null || model.ended) return;
   const panel = byId("panel");
   const editing = panel.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), select");
-  if (editing && open === "classes") return; // not while a name is being typed
-  const focused = panel.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+  isStale = editing && open === "classes";
+  if (isStale) return;
+  const keyOf = (one) => one.dataset.key ?? one.getAttribute("aria-label");
+  const focused = panel.contains(document.activeElement) ? keyOf(document.activeElement) : null;
   const ofSearch = document.activeElement?.id === "search-words";
   panel.replaceChildren(active().panel());
   if (ofSearch) byId("search-words")?.focus();
-  else if (focused) [...panel.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
+  else if (focused) [...panel.querySelectorAll("[aria-label], [data-key]")].find((one) => keyOf(one) === focused)?.focus();
   panel.classList.toggle("is-card", open === "next" && picked === null);
 }
 
@@ -74,12 +82,16 @@ function pressed(event) {
   const letter = event.key.toLowerCase();
   if ((event.ctrlKey || event.metaKey) && !event.altKey) {
     const does = { z: event.shiftKey ? redo : undo, y: redo, s: openExport }[letter];
-    if (does) { event.preventDefault(); does(); }
+    if (does) event.preventDefault();
+    if (does && !event.repeat) does();
     return;
   }
   if (event.altKey || event.ctrlKey || event.metaKey) return;
-  const onControl = event.target.matches?.("button, a, input, summary");
-  if ((event.key === "Enter" || event.key === " ") && onControl) return; // it presses what has the focus
+  const presses = { Enter: "button, a, summary", " ": "button, a, summary, input" }[event.key];
+  if (presses && event.target.matches?.(presses)) { // it presses what has the focus, once
+    if (event.repeat) event.preventDefault();
+    return;
+  }
   const does = {
     Enter: () => active().accept(), " ": () => active().accept(), s: () => active().skip(), u: undo, n: () => byId("new-class").focus(),
     "?": openHelp, "/": () => byId("find-class").hidden || byId("find-class").focus(), "[": () => step(-1), "]": () => step(1), Escape: () => active().escape(),
@@ -87,6 +99,7 @@ function pressed(event) {
   const one = model.state?.classes.find((other) => other.key === letter);
   if (!does && !one) return;
   event.preventDefault();
+  if (event.repeat) return; // a key that is held down answers one row, not many
   if (does) does();
   else choose(one.number);
 }
@@ -99,7 +112,7 @@ async function undo() {
     else {
       say(`Undone: ${state.did}`);
       if (open === "next" && state.row !== null && picked === null) await reopen(state.row);
-      else TABS[open].load?.();
+      else { TABS[open].undone?.(state.row); TABS[open].load?.(); }
     }
   } catch (error) {
     failed(error);
@@ -112,6 +125,7 @@ async function redo() {
     take(state);
     say(state.did ? `Done again: ${state.did}` : "There is nothing to redo.");
     if (state.row !== null) leave(state.row);
+    TABS[open].load?.();
   } catch (error) {
     failed(error);
   }
@@ -133,6 +147,7 @@ function openHelp() {
 const KINDS = { csv: "CSV file", parquet: "Parquet file", model: "Model file", report: "Report" };
 
 function openExport() {
+  if (model.state === null) return;
   const { exports, trust } = model.state;
   const told = h("p", { class: "told", role: "status" });
   const only = h("input", { type: "checkbox", id: "only-sure" });
@@ -152,12 +167,12 @@ async function write(kind, onlySure, told, buttons, replace = false) {
   try {
     const { wrote, exists } = await ask("export", { kind, replace, precision: onlySure ? model.precision : null });
     if (exists) {
-      const again = h("button", { type: "button", onclick: () => write(kind, onlySure, told, buttons, true) }, "Replace it");
-      told.replaceChildren(`${exists} exists already. `, again);
+      const again = h("button", { type: "button", onclick: () => write(kind, onlySure, told, buttons, true) }, exists.length > 1 ? "Replace them" : "Replace it");
+      told.replaceChildren(exists.length > 1 ? `${exists.join(" and ")} exist already. ` : `${exists[0]} exists already. `, again);
       again.focus();
     } else {
-      told.textContent = `Wrote ${wrote}`;
-      told.dataset.wrote = wrote;
+      told.textContent = `Wrote ${wrote.join(" and ")}`;
+      told.dataset.wrote = wrote.join("\n");
     }
   } catch (error) {
     told.textContent = error.message;
@@ -167,7 +182,8 @@ async function write(kind, onlySure, told, buttons, replace = false) {
 }
 
 async function finish(box) {
-  await ask("end").catch(failed);
+  end();
+  await ask("end").catch(() => {}); // it has ended already
   box.close();
   document.body.replaceChildren(h("main", { class: "ended" }, h("h1", {}, "Studio has ended"), h("p", {}, `${count(model.state.n_labels)} labels are saved. You can close this page.`)));
 }
@@ -203,21 +219,30 @@ function start() {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by) { event.preventDefault(); step(by); }
   });
+  byId("panel").addEventListener("focusout", () => setTimeout(() => { if (isStale) drawPanel(); }));
   byId("undo").addEventListener("click", undo);
   byId("redo").addEventListener("click", redo);
   byId("help").addEventListener("click", openHelp);
   byId("export").addEventListener("click", openExport);
   addEventListener("keydown", pressed);
+  addEventListener("click", (event) => { // so that Enter and Space mean the proposal again
+    if (event.detail > 0 && !dialogIsOpen()) event.target.closest?.("button")?.blur();
+  }, true);
   on("state", () => {
     drawState();
     const mark = JSON.stringify([model.state.classes, model.state.trust?.version, currentCard() === null && model.state.phase]);
-    if (mark !== drawn && (open !== "next" || picked !== null || currentCard() === null)) drawPanel();
-    drawn = mark;
+    const names = JSON.stringify(model.state.classes.map(({ number, name, colour, key }) => [number, name, colour, key]));
+    if (mark !== drawn && (open !== "next" || picked !== null || currentCard() === null || names !== named)) drawPanel();
+    [drawn, named] = [mark, names];
+    const { list } = active();
+    if (list && list.version !== model.state.version) list.refresh();
   });
   on("card", () => { if (open === "next" && picked === null) drawPanel(); if (model.state !== null) { drawChoices(hint()); showHere(currentCard()); } });
   on("map", () => showHere(currentCard()));
   for (const what of ["tab", "list"]) on(what, drawPanel);
-  on("lost", () => say("Studio does not answer. Nothing is lost; the page goes on when it is back.", "error"));
+  on("lost", () => say("Studio does not answer. Labels are saved. If it was ended, start it again and open the address that it prints.", "lasting error"));
+  on("refused", () => say("Studio was started again: open the address that it prints. Labels are saved.", "lasting error"));
+  on("found", () => unsay("lasting"));
   onPicked((points, around) => {
     const list = new RowList(around ? "Rows of this region" : "Rows in the lasso", { points, around }, "map", { all: !around });
     picked = new Picked(list);

@@ -1,9 +1,9 @@
 // The tab Next: one row at a time. A key labels it, and the next card is there at once.
 
 import { ask, change } from "./api.js";
-import { h, say, some } from "./dom.js";
+import { h, say, some, unsay } from "./dom.js";
 import { model, nameOf, on, refill, take, tell } from "./model.js";
-import { bar, content, empty, failed, key, letGo, sure, tag } from "./parts.js";
+import { bar, content, empty, failed, key, sure, tag } from "./parts.js";
 
 const FEW = 5; // so many cards are kept ready
 
@@ -11,13 +11,17 @@ const answered = new Set(); // rows that were answered here, of which the server
 let current = null;
 let waiting = [];
 
+/** What a card proposes, of the classes that there are. */
+const proposals = (card) => card.likely.filter(([number]) => model.classes.has(number));
+
 /** Cards of which none was answered here. The one in view stays, and so does what it proposes. */
 export function gather() {
   const fresh = model.cards.filter((card) => !answered.has(card.row));
   if (current !== null) {
     const same = fresh.find((card) => card.row === current.row);
-    if (same && (!current.likely.length || same.likely[0]?.[0] === current.likely[0][0])) current = { ...same, reopened: current.reopened };
-    else if (!same && !current.likely.length && model.colours !== null) complete(current.row);
+    const [best] = proposals(current);
+    if (same && (!best || same.likely[0]?.[0] === best[0])) current = { ...same, reopened: current.reopened };
+    else if (!same && !best && model.colours !== null) complete(current.row);
     waiting = fresh.filter((card) => card.row !== current.row);
   } else {
     [current = null, ...waiting] = fresh;
@@ -29,7 +33,7 @@ export function gather() {
 async function complete(row) {
   const { card } = await ask("card", { row });
   if (current?.row !== row) return;
-  current = current.likely.length ? { ...current, point: card.point } : { ...card, reopened: current.reopened };
+  current = proposals(current).length ? { ...current, point: card.point } : { ...card, reopened: current.reopened };
   tell("card");
 }
 
@@ -70,7 +74,7 @@ function act(what, fields) {
   next();
   document.documentElement.dataset.cardMs = String(performance.now() - begun);
   change(what, fields(card)).then(
-    (state) => { take(state); document.documentElement.dataset.saved = String(state.n_labels); },
+    (state) => { take(state); unsay("error"); document.documentElement.dataset.saved = String(state.n_labels); },
     (error) => {
       say(`Not saved: ${error.message}`, "error");
       answered.delete(card.row);
@@ -86,32 +90,35 @@ export const nameCard = (name) => act("label", (card) => ({ rows: [card.row], na
 export const skipCard = () => act("skip", (card) => ({ row: card.row }));
 
 export function acceptCard() {
-  if (current?.likely.length) labelCard(current.likely[0][0]);
-  else if (current !== null) say("There is no proposal yet: press the key of a class, or N for a new one.");
+  if (current === null) return;
+  const [best] = proposals(current);
+  if (best) labelCard(best[0]);
+  else say("There is no proposal yet: press the key of a class, or N for a new one.");
 }
 
 on("queue", () => { gather(); tell("card"); });
 on("map", () => { if (current !== null && current.point === null) complete(current.row).catch(failed); });
 on("state", () => {
-  const elsewhere = current !== null && !current.reopened && model.state.stars.some(([, , row]) => row === current.row);
-  if (elsewhere) next(); // another page labelled it
+  if (current === null || current.reopened) return;
+  const { stars, skipped } = model.state;
+  if (stars.some(([, , row]) => row === current.row) || skipped.includes(current.row)) next(); // another page answered it
 });
 
 /** The panel of the tab. */
 export function nextPanel() {
   if (current === null) return nothingToAsk();
-  const [best, ...others] = current.likely;
+  const [best, ...others] = proposals(current);
   return h("article", { class: "card", "data-row": current.row },
     h("p", { class: "why" }, h("b", {}, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "opened again" : current.why,
       current.label !== null && h("span", {}, " · now ", tag(current.label))),
     content(current),
     best && h("div", { class: "proposal" },
-      h("button", { type: "button", class: "accept", onclick: (event) => { letGo(event); acceptCard(); } },
+      h("button", { type: "button", class: "accept", onclick: acceptCard },
         tag(best[0]), bar(best[1]), h("span", { class: "sure" }, sure(best[1])), key("Enter")),
-      others.map(([number, p]) => h("button", { type: "button", class: "other", onclick: (event) => { letGo(event); labelCard(number); } },
+      others.map(([number, p]) => h("button", { type: "button", class: "other", onclick: () => labelCard(number) },
         tag(number), h("span", { class: "sure" }, sure(p)), model.classes.get(number)?.key && key(model.classes.get(number).key.toUpperCase())))),
     h("div", { class: "actions" },
-      h("button", { type: "button", onclick: (event) => { letGo(event); skipCard(); } }, "Skip this row ", key("S"))));
+      h("button", { type: "button", onclick: skipCard }, "Skip this row ", key("S"))));
 }
 
 function nothingToAsk() {
@@ -120,7 +127,7 @@ function nothingToAsk() {
     return h("div", { class: "empty" }, h("div", { class: "spinner", "aria-hidden": "true" }),
       h("h2", {}, "Learning your rows"), h("p", {}, "The first row to label appears in a few seconds."), h("p", { class: "dim" }, state?.phase ?? ""));
   }
-  if (state.n_labels + state.n_skipped >= state.n_rows) {
+  if (state.n_labels + state.skipped.length >= state.n_rows) {
     return empty("Every row has an answer", `${some(state.n_labels, "labels")} are given. Export them, or look at the doubts.`);
   }
   return h("div", { class: "empty" }, h("div", { class: "spinner", "aria-hidden": "true" }), h("h2", {}, "Choosing the next rows"), h("p", {}, "One moment."));

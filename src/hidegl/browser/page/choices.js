@@ -1,8 +1,8 @@
 // The classes under every tab: a button with a key for each, a box to find one among many, and a new one.
 
-import { byId, h } from "./dom.js";
-import { model } from "./model.js";
-import { key, letGo } from "./parts.js";
+import { byId, h, say, whenFree } from "./dom.js";
+import { alike, alikeWords, model } from "./model.js";
+import { key } from "./parts.js";
 
 const MANY = 12; // from here on there is a box to find a class
 
@@ -47,7 +47,7 @@ function leave(input) {
 
 function wanted() {
   const needle = find.value.trim().toLowerCase();
-  return model.state.classes.filter((one) => one.name.toLowerCase().includes(needle));
+  return (model.state?.classes ?? []).filter((one) => one.name.toLowerCase().includes(needle));
 }
 
 export function drawChoices(text) {
@@ -58,22 +58,27 @@ export function drawChoices(text) {
 }
 
 function drawButtons() {
+  whenFree(drawNow);
+}
+
+function drawNow() {
   const some = wanted();
   const mark = JSON.stringify([find.value, some.map((one) => [one.number, one.name, one.colour, one.key, one.labels])]);
   if (mark === shown) return;
   shown = mark;
-  buttons.classList.toggle("many", model.state.classes.length > 24);
+  buttons.classList.toggle("many", (model.state?.classes.length ?? 0) > 24);
   buttons.replaceChildren(...some.map((one, i) =>
-    h("button", { type: "button", class: `class${find.value && i === 0 ? " first" : ""}`, colour: one.colour, "data-class": one.number, title: one.name, onclick: (event) => { letGo(event); chosen(one.number); } },
+    h("button", { type: "button", class: `class${find.value && i === 0 ? " first" : ""}`, colour: one.colour, "data-class": one.number, title: one.name, onclick: () => chosen(one.number) },
       h("i", { "aria-hidden": "true" }), h("span", { class: "name" }, one.name), h("span", { class: "n", "aria-hidden": "true" }, one.labels || ""), one.key && key(one.key.toUpperCase()))));
 }
 
 function nameNew(event) {
   event.preventDefault();
-  const name = fresh.value.trim();
-  if (!name) return;
+  const name = fresh.value.normalize("NFC").split(/\s+/).filter(Boolean).join(" ");
+  if (!name || model.state === null) return;
   leave(fresh);
   const there = model.state.classes.find((one) => one.name === name);
+  const other = alike(name);
   if (there) chosen(there.number);
-  else named(name);
+  else Promise.resolve(named(name)).then(() => { if (other) say(alikeWords(other)); });
 }

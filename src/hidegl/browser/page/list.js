@@ -3,56 +3,85 @@
 import { ask, change } from "./api.js";
 import { count, h, say, some } from "./dom.js";
 import { model, take, tell } from "./model.js";
-import { content, failed, key, letGo, sure, tag } from "./parts.js";
+import { content, failed, key, sure, tag } from "./parts.js";
 
-/** A list of rows: what to ask the server for, what it is called, and where its labels come from. */
+const PAGE = 60; // so many rows does the server list at once, at most
+
+/** A list of rows: what to ask the server for, what it is called, and where its labels come from.
+ *  It can be of more rows than it can list, and `all` of those that it finds can be labelled at once. */
 export class RowList {
-  constructor(title, fields, source, { all = false } = {}) {
-    Object.assign(this, { title, fields, source, all, rows: [], total: 0, ticked: new Set(), loaded: false });
+  constructor(title, fields, source, { all = false, of = 0 } = {}) {
+    Object.assign(this, { title, fields, source, all, of, rows: [], total: 0, open: 0, ticked: new Set(), loaded: false, everything: false });
   }
 
   async load(start = 0) {
+    this.version = model.state.version;
     try {
       const found = await ask("rows", { ...this.fields, start });
-      this.rows = start === 0 ? found.rows : [...this.rows, ...found.rows];
-      this.total = found.total;
-      for (const row of found.rows) if (row.label === null) this.ticked.add(row.row);
-      this.loaded = true;
+      const known = new Set(start === 0 ? [] : this.rows.map((row) => row.row));
+      const fresh = found.rows.filter((row) => !known.has(row.row));
+      this.rows = start === 0 ? fresh : [...this.rows, ...fresh];
+      Object.assign(this, { total: found.total, open: found.open, loaded: true });
+      for (const row of fresh) if (row.label === null) this.ticked.add(row.row);
       tell("list");
     } catch (error) {
       failed(error);
     }
   }
 
-  /** Label the ticked rows; or all rows that were found, of which not all are listed. */
-  async label(fields, everything = false) {
+  /** Ask again for the rows that are listed, in the same order, because some label has changed. */
+  async refresh() {
+    const version = model.state.version;
+    this.version = version;
+    const known = this.rows.map((row) => row.row);
+    try {
+      const rows = [];
+      for (let i = 0; i < known.length; i += PAGE) rows.push(...(await ask("rows", { rows: known.slice(i, i + PAGE) })).rows);
+      const { total, open } = await ask("rows", { ...this.fields, start: this.total });
+      if (this.version !== version || this.rows.length !== known.length) return; // a later answer counts
+      Object.assign(this, { rows, total, open });
+      tell("list");
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Rows without a label that a person does not want to label. */
+  get unticked() {
+    return this.rows.filter((row) => row.label === null && !this.ticked.has(row.row)).map((row) => row.row);
+  }
+
+  /** Label the ticked rows; or all rows that were found, of which not all are listed. Returns whether it was done. */
+  async label(fields) {
     const rows = [...this.ticked];
-    if (!everything && !rows.length) { say("Tick some rows first."); return; }
+    if (!this.everything && !rows.length) { say("Tick some rows first."); return false; }
     const { points, words } = this.fields;
-    const target = !everything ? { rows } : words === undefined ? { points } : { words };
-    await this.send({ ...target, ...fields, source: this.source });
+    const found = words === undefined ? { points } : { words };
+    const target = this.everything ? { ...found, without: this.unticked } : { rows };
+    return this.send({ ...target, ...fields, source: this.source });
   }
 
   /** Give each ticked row the class that is proposed for it. */
   async accept() {
     const pairs = this.rows.filter((row) => this.ticked.has(row.row) && row.label === null && row.proposed !== null).map((row) => [row.row, row.proposed]);
-    if (!pairs.length) { say("There is no proposal to accept."); return; }
-    await this.send({ labels: Object.fromEntries(pairs), source: this.source });
+    if (!pairs.length) { say("There is no proposal to accept."); return false; }
+    return this.send({ labels: Object.fromEntries(pairs), source: this.source });
   }
 
   async send(fields) {
     try {
       const before = model.state.n_labels;
       const state = await change("label", fields);
-      take(state);
+      this.ticked.clear();
+      this.everything = false;
+      take(state); // an open list asks for its rows again
       const more = state.n_labels - before;
       say(more > 0 ? `${some(more, "rows")} labelled` : "Labels changed");
-      this.ticked.clear();
-      await this.load();
-      this.ticked.clear();
       tell("list");
+      return true;
     } catch (error) {
       failed(error);
+      return false;
     }
   }
 
@@ -62,22 +91,26 @@ export class RowList {
   }
 
   panel(close) {
-    const open = this.rows.length < this.total;
+    const listed = this.rows.length;
+    const total = Math.max(this.total, this.of);
+    const open = listed < this.total;
+    const does = this.everything ? `A class key labels all ${some(this.open - this.unticked.length, "rows")} without a label` : `${count(this.ticked.size)} ticked: a class key labels them`;
     return h("div", { class: "list" },
       h("div", { class: "list-head" },
         close && h("button", { type: "button", onclick: close }, "Back ", key("Esc")),
-        h("h2", {}, this.title), h("span", { class: "dim" }, this.loaded ? some(this.total, "rows") : "…")),
+        h("h2", {}, this.title), h("span", { class: "dim" }, !this.loaded ? "…" : listed < total ? `${count(listed)} of ${some(total, "rows")}` : some(total, "rows"))),
       this.loaded && !this.total && h("p", { class: "dim" }, "No row was found."),
       this.total > 0 && h("div", { class: "list-tools" },
-        h("button", { type: "button", onclick: () => this.tickAll(true) }, "Tick all"),
-        h("button", { type: "button", onclick: () => this.tickAll(false) }, "Tick none"),
-        h("button", { type: "button", onclick: (event) => { letGo(event); this.accept(); } }, "Accept proposals ", key("Enter")),
-        h("span", { class: "dim" }, `${count(this.ticked.size)} ticked: a class key labels them`)),
-      this.all && open && h("p", { class: "note" }, `${count(this.rows.length)} of ${count(this.total)} rows are listed${this.source === "map" ? ", the least sure first" : ""}. `,
-        h("button", { type: "button", "aria-pressed": String(Boolean(this.everything)), onclick: () => { this.everything = !this.everything; tell("list"); } },
+        h("button", { type: "button", "data-key": "all", onclick: () => this.tickAll(true) }, "Tick all"),
+        h("button", { type: "button", "data-key": "none", onclick: () => this.tickAll(false) }, "Tick none"),
+        h("button", { type: "button", "data-key": "accept", onclick: () => this.accept() }, "Accept proposals ", key("Enter")),
+        h("span", { class: this.everything ? "does" : "dim does" }, does)),
+      this.all && open && h("p", { class: "note" }, `${count(listed)} of ${count(total)} rows are listed${this.source === "map" ? ", the least sure first" : ""}. `,
+        h("button", { type: "button", "data-key": "everything", "aria-pressed": String(this.everything), onclick: () => { this.everything = !this.everything; tell("list"); } },
           "Label all that have no label")),
+      !open && this.loaded && listed < total && h("p", { class: "note" }, "These are the rows that can be listed at once. Label some of them, and others come."),
       h("ul", { class: "tiles" }, this.rows.map((row) => this.tile(row))),
-      open && this.loaded && h("button", { type: "button", class: "more", onclick: () => this.load(this.rows.length) }, "More rows"));
+      open && this.loaded && h("button", { type: "button", class: "more", "data-key": "more", onclick: () => this.load(this.rows.length) }, "More rows"));
   }
 
   tile(row) {

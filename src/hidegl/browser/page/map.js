@@ -58,7 +58,7 @@ function setUpTools(plot) {
   byId("map-fit").addEventListener("click", () => { showOnly(null); fit(); });
   byId("map-find").addEventListener("input", (event) => {
     const wanted = event.target.value.trim().toLowerCase();
-    const found = model.state.classes.find((one) => one.name.toLowerCase() === wanted);
+    const found = model.state?.classes.find((one) => one.name.toLowerCase() === wanted);
     showOnly(wanted && found ? found.number : null);
   });
   byId("map-find").addEventListener("keydown", (event) => event.stopPropagation());
@@ -246,7 +246,7 @@ function legend() {
   const many = only !== null ? `Only ${nameOf(only)} is shown.` : "";
   byId("map-legend").textContent = colours === null
     ? "Each point stands for the rows around it. They take colours when two classes have labels."
-    : `${many} Faint points are unsure, stars are your labels${state.trust ? `, ${percent(state.trust.mean)} expected right` : ""}. Click a point to see its rows.`.trim();
+    : `${many} Faint points are unsure, stars are your labels${state.trust && state.n_labels < state.n_rows ? `, ${percent(state.trust.mean)} expected right` : ""}. Click a point to see its rows.`.trim();
 }
 
 on("map", draw);

@@ -11,6 +11,7 @@ export const model = {
   colours: null,
   cards: [],
   precision: 0.95,
+  ended: false,
 };
 
 export function on(what, listener) {
@@ -18,11 +19,17 @@ export function on(what, listener) {
 }
 
 export function tell(what) {
+  if (model.ended) return;
   for (const listener of listeners[what] ?? []) listener(model);
 }
 
 export const nameOf = (number) => model.classes.get(number)?.name ?? "a class that is gone";
 export const colourOf = (number) => model.classes.get(number)?.colour ?? "#8a949e";
+
+/** A class whose name differs in nothing but capitals. */
+export const alike = (name, except = null) =>
+  model.state.classes.find((one) => one.number !== except && one.name !== name && one.name.toLowerCase() === name.toLowerCase());
+export const alikeWords = (other) => `There is a class “${other.name}” too. If both are one, merge them in the tab Classes.`;
 
 /** Take over the state that an answer or an event holds. An older one is left aside. */
 export function take(state) {
@@ -32,14 +39,28 @@ export function take(state) {
   tell("state");
 }
 
+let events = null;
+
 export function listenToServer() {
-  const events = new EventSource("/events");
+  events = new EventSource("/events");
   events.addEventListener("state", (event) => take(JSON.parse(event.data)));
   events.addEventListener("map", (event) => { model.map = JSON.parse(event.data); tell("map"); });
   events.addEventListener("colours", (event) => { model.colours = JSON.parse(event.data).colours; tell("colours"); });
   events.addEventListener("queue", (event) => { model.cards = JSON.parse(event.data).cards; tell("queue"); });
-  events.addEventListener("open", () => { document.documentElement.dataset.connected = "yes"; });
-  events.addEventListener("error", () => { document.documentElement.dataset.connected = "no"; tell("lost"); });
+  const { dataset } = document.documentElement;
+  events.addEventListener("open", () => { dataset.connected = "yes"; tell("found"); });
+  events.addEventListener("error", () => {
+    const wasLost = dataset.connected === "no";
+    dataset.connected = "no";
+    if (events.readyState === EventSource.CLOSED) tell("refused"); // this page has the key of an earlier start
+    else if (!wasLost) tell("lost");
+  });
+}
+
+/** Studio ends, and the page with it. */
+export function end() {
+  model.ended = true;
+  events?.close();
 }
 
 export async function refill() {

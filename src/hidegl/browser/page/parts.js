@@ -50,8 +50,3 @@ export function empty(title, text) {
 export function failed(error) {
   say(error.message, "error");
 }
-
-/** Blur what a pointer pressed, so that Enter and Space mean the proposal again. */
-export function letGo(event) {
-  if (event.detail > 0) event.currentTarget.blur();
-}

@@ -24,7 +24,15 @@ function draw() {
   if (state === null) return;
   const { trust } = state;
   put("labels", count(state.n_labels), `${state.n_labels === 1 ? "label" : "labels"} for ${count(state.n_rows)} rows`);
-  slider.disabled = trust === null;
+  const isDone = state.n_labels >= state.n_rows;
+  slider.disabled = trust === null || isDone;
+  if (isDone) {
+    put("accuracy", "All", "rows are labelled by you");
+    put("gain", "–", "nothing is left to label");
+    put("accepted", "–", "nothing is left to accept");
+    curve.replaceChildren();
+    return;
+  }
   if (trust === null) {
     put("accuracy", "–", "expected to be right");
     put("gain", "–", "from ten more labels");

@@ -3,8 +3,8 @@
 import { ask, change } from "./api.js";
 import { count, h, percent, say, some } from "./dom.js";
 import { RowList } from "./list.js";
-import { model, nameOf, on, take, tell } from "./model.js";
-import { content, empty, failed, key, letGo, tag } from "./parts.js";
+import { alike, alikeWords, model, nameOf, on, take, tell } from "./model.js";
+import { content, empty, failed, key, tag } from "./parts.js";
 
 const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or more. Then this tab fills by itself.");
 
@@ -12,7 +12,7 @@ const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or
 class Asked {
   constructor(what, name) {
     Object.assign(this, { what, name, items: [], version: null, list: null });
-    on("state", () => { if (this.isOpen && this.version !== model.state.trust?.version) this.load(); });
+    on("state", () => { if (this.isOpen && this.version !== (model.state.trust?.version ?? null)) this.load(); });
   }
 
   fields() {
@@ -36,6 +36,7 @@ class Asked {
   async load() {
     const { saving } = this; // what is asked before a change is saved would bring back what it settled
     await saving;
+    if (model.state === null) return; // it is loaded when the first state comes
     this.version = model.state.trust?.version ?? null;
     try {
       const answer = await ask(this.what, this.fields());
@@ -48,20 +49,32 @@ class Asked {
     }
   }
 
-  choose(number) { return this.list?.label({ class: number }, this.list.everything); }
-  create(name) { return this.list?.label({ name }, this.list.everything); }
+  choose(number) { return this.list?.label({ class: number }); }
+  create(name) { return this.list?.label({ name }); }
   accept() { return this.list?.accept(); }
   skip() {}
   escape() { this.list = null; tell("tab"); }
 }
 
 export class Doubts extends Asked {
-  constructor() { super("doubts", "doubts"); }
+  constructor() {
+    super("doubts", "doubts");
+    Object.assign(this, { settled: new Map(), broughtBack: null });
+  }
 
-  /** The card that is looked at stays, as long as its label is in doubt. */
+  /** The card that is looked at stays, as long as its label is in doubt, or if an undo brought it back. */
   arranged(items) {
-    const shown = items.find((one) => one.row === this.items[0]?.row);
-    return shown ? [shown, ...items.filter((one) => one !== shown)] : items;
+    const [first] = this.items;
+    const shown = items.find((one) => one.row === first?.row) ?? (first && first === this.broughtBack ? first : null);
+    return shown ? [shown, ...items.filter((one) => one.row !== shown.row)] : items;
+  }
+
+  /** Show again what an undo took back. The model has to think before it is in doubt again. */
+  undone(row) {
+    if (!this.settled.has(row)) return;
+    this.broughtBack = this.settled.get(row);
+    this.items = [this.broughtBack, ...this.items.filter((one) => one.row !== row)];
+    tell("tab");
   }
 
   panel() {
@@ -73,20 +86,24 @@ export class Doubts extends Asked {
         `; the other labels say `, tag(doubt.proposed), `. Probably wrong: ${percent(doubt.suspicion)}.`),
       content(doubt),
       h("div", { class: "proposal" },
-        h("button", { type: "button", class: "accept", onclick: (event) => { letGo(event); this.accept(); } }, "Change to ", tag(doubt.proposed), key("Enter")),
-        h("button", { type: "button", class: "other", onclick: (event) => { letGo(event); this.skip(); } }, "Keep ", tag(doubt.given), key("S"))));
+        h("button", { type: "button", class: "accept", onclick: () => this.accept() }, "Change to ", tag(doubt.proposed), key("Enter")),
+        h("button", { type: "button", class: "other", onclick: () => this.skip() }, "Keep ", tag(doubt.given), key("S"))));
   }
 
   settle(fields, words) {
     const [doubt, ...others] = this.items;
-    if (!doubt) return;
+    if (!doubt) return null;
     this.items = others;
+    this.settled.set(doubt.row, doubt);
+    this.broughtBack = null;
     tell("tab");
-    this.saving = change("label", { rows: [doubt.row], source: "doubts", ...fields }).then((state) => { take(state); say(words); }, failed);
+    this.saving = change("label", { rows: [doubt.row], source: "doubts", ...fields }).then(
+      (state) => { take(state); say(words); }, (error) => { failed(error); this.undone(doubt.row); });
+    return this.saving;
   }
 
-  choose(number) { this.settle({ class: number }, `Now ${nameOf(number)}`); }
-  create(name) { this.settle({ name }, `Now ${name}`); }
+  choose(number) { return this.settle({ class: number }, `Now ${nameOf(number)}`); }
+  create(name) { return this.settle({ name }, `Now ${name}`); }
   accept() { if (this.items[0]) this.choose(this.items[0].proposed); }
   skip() { if (this.items[0]) this.settle({ class: this.items[0].given }, "Kept"); }
 }
@@ -94,13 +111,13 @@ export class Doubts extends Asked {
 /** Heaps of rows, each with some examples; opened, a list. */
 class Heaps extends Asked {
   heap(heap, i, line) {
-    return h("li", {}, h("button", { type: "button", class: "heap", onclick: () => this.openHeap(heap, i) },
+    return h("li", {}, h("button", { type: "button", class: "heap", "data-key": `heap ${i}`, onclick: () => this.openHeap(heap, i) },
       h("span", { class: "heap-head" }, tag(heap.number), h("span", { class: "dim" }, line)),
       h("span", { class: "examples" }, heap.examples.map((row) => content(row, { small: true })))));
   }
 
   openHeap(heap) {
-    this.list = new RowList(this.title(heap), { rows: heap.rows }, this.source);
+    this.list = new RowList(this.title(heap), { rows: heap.rows }, this.source, { of: heap.n_rows });
     tell("tab");
     this.list.load();
   }
@@ -133,7 +150,7 @@ export class Unfamiliar extends Heaps {
     this.source = "unfamiliar";
   }
 
-  title(heap) { return `${some(heap.n_rows, "rows")} far from every label`; }
+  title() { return "Far from every label"; }
 
   panel() {
     if (model.state.trust === null) return noLabels();
@@ -191,23 +208,31 @@ export class Classes extends Asked {
   }
 
   line(one, classes) {
-    const edit = (fields) => send("class", { number: one.number, ...fields });
-    const stop = (event) => { event.stopPropagation(); if (event.key === "Enter") event.target.blur(); };
+    const edit = (fields, words) => send("class", { number: one.number, ...fields }, words);
+    const stop = (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") event.target.value = event.target.defaultValue;
+      if (event.key === "Enter" || event.key === "Escape") event.target.blur();
+    };
+    const rename = ({ target }) => {
+      const other = alike(target.value.trim(), one.number);
+      edit({ name: target.value }, other && alikeWords(other));
+    };
     return h("tr", { "data-class": one.number },
-      h("td", {}, h("input", { type: "color", value: one.colour, "aria-label": `Colour of ${one.name}`, onchange: (event) => edit({ colour: event.target.value }) })),
-      h("td", {}, h("input", { class: "name", value: one.name, "aria-label": `Name of ${one.name}`, maxlength: "200", onkeydown: stop, onchange: (event) => edit({ name: event.target.value }) })),
-      h("td", {}, h("input", { class: "key", value: one.key?.toUpperCase() ?? "", "aria-label": `Key of ${one.name}`, maxlength: "1", onkeydown: stop, onchange: (event) => edit({ key: event.target.value }) })),
+      h("td", {}, h("input", { type: "color", value: one.colour, "aria-label": `Colour of ${one.name}`, onchange: ({ target }) => { target.blur(); edit({ colour: target.value }); } })),
+      h("td", {}, h("input", { class: "name", value: one.name, defaultValue: one.name, "aria-label": `Name of ${one.name}`, maxlength: "200", onkeydown: stop, onchange: rename })),
+      h("td", {}, h("input", { class: "key", value: one.key?.toUpperCase() ?? "", defaultValue: one.key?.toUpperCase() ?? "", "aria-label": `Key of ${one.name}`, maxlength: "1", onkeydown: stop, onchange: (event) => edit({ key: event.target.value }) })),
       h("td", { class: "n" }, count(one.labels)),
       h("td", { class: "n" }, one.rows === null ? "–" : count(one.rows)),
-      h("td", {}, h("select", { "aria-label": `Merge ${one.name} into`, onkeydown: (event) => event.stopPropagation(), onchange: (event) => send("merge", { number: one.number, into: Number(event.target.value) }) },
+      h("td", {}, h("select", { "aria-label": `Merge ${one.name} into`, onkeydown: (event) => event.stopPropagation(), onchange: ({ target }) => { target.blur(); send("merge", { number: one.number, into: Number(target.value) }); } },
         h("option", { value: "" }, "–"), classes.filter((other) => other !== one).map((other) => h("option", { value: other.number }, other.name)))),
       h("td", {}, h("button", { type: "button", "aria-label": `Delete ${one.name}`, onclick: () => send("delete", { number: one.number }, `${one.name} is gone with its labels. Undo brings it back.`) }, "Delete")));
   }
 
   choose(number) { document.querySelector(`tr[data-class="${number}"] input.name`)?.focus(); }
-  create(name) { send("class", { name }); }
+  create(name) { return send("class", { name }); }
 }
 
 function send(what, fields, words = "Saved") {
-  change(what, fields).then((state) => { take(state); say(words); tell("tab"); }, (error) => { failed(error); tell("tab"); });
+  return change(what, fields).then((state) => { take(state); say(words); tell("tab"); }, (error) => { failed(error); tell("tab"); });
 }
