@@ -8,7 +8,7 @@ sum is a temperature, so that probabilities are calibrated by the same step.
 Few labels say little, so weights have a prior, in which the graphs count as far as rows cluster: where they do,
 neighbours have the same class by what the graphs say, far more often than by chance; where they do not, the graphs find
 no classes that hold together, and a smooth classifier is better. That takes no label, and may be wrong: rows can
-cluster by something else. So it is also possible that one of both is right alone.
+cluster by something else. So it is also possible that the classifier is right alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FEWEST_TO_WARN = 20
 """With fewer labels, chance is too likely."""
 
 SMALLEST_WEIGHT = 1e-3
-"""Of the graphs; and of either of both, as odds that it is right alone."""
+"""Of the graphs; and the smallest odds that the classifier is right alone."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,12 @@ def trust_in_graphs(mixture: Mixture, ensemble: Ensemble) -> float:
 def likeliest_weights(predictions: Sequence[Matrix], codes: NDArray[np.intp], usual: Vector) -> list[float]:
     """The weights, not negative, of several log-probabilities of the labels under which the labels are most likely.
 
-    Their prior has a mode at the usual weights, and one where each is right alone, with the odds of its usual weight.
-    The first of them, the graphs, were judged with a handicap.
+    Their prior has a mode at the usual weights, and one where the last of them is right alone, with the odds of its
+    usual weight.
     """
     logits, rows = np.stack(predictions), np.arange(len(codes))
-    modes = np.vstack([usual, np.eye(len(usual))])
-    log_odds = np.log(np.maximum(np.concatenate([[1.0], usual]), SMALLEST_WEIGHT))
-    log_odds[2:] -= HANDICAP * len(codes)
+    modes = np.stack([usual, np.eye(len(usual))[-1]])
+    log_odds = np.array([0.0, np.log(max(usual[-1], SMALLEST_WEIGHT)) - HANDICAP * len(codes)])
 
     def loss(weights: Vector) -> tuple[float, Vector]:
         P = softmax(np.tensordot(weights, logits, 1))
