@@ -15,6 +15,7 @@ from hidegl.basics.archives import State, prefixed
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, NumberCode
 from hidegl.embedding.column_kinds import Kind, kind_of
+from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 from hidegl.files.mistakes import GapsError, named
 
@@ -174,10 +175,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def as_table(X: Any) -> pa.Table:
     """The columns of a data frame of pandas or polars, or a table of pyarrow."""
-    if isinstance(X, pa.Table):
-        return X
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
+    if isinstance(X, pa.Table) or hasattr(X, "__arrow_c_stream__"):
+        return plain(pa.table(X))
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         return pa.Table.from_pandas(X, preserve_index=False)
     if isinstance(X, dict):

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 
+from hidegl.files.arrow import sound
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable
 
@@ -75,7 +76,8 @@ def read_arrow(path: Path) -> MemoryTable:
     """An Arrow file (Feather) or stream."""
     with pa.memory_map(str(path)) as source:
         try:
-            return MemoryTable(pa.ipc.open_file(source).read_all())
+            table = pa.ipc.open_file(source).read_all()
         except pa.ArrowInvalid:
             source.seek(0)
-            return MemoryTable(pa.ipc.open_stream(source).read_all())
+            table = pa.ipc.open_stream(source).read_all()
+    return MemoryTable(sound(table, path))
