@@ -389,7 +389,7 @@ def test_a_text_that_is_not_utf_8_inside_a_parquet_file_is_told(heaps, folder, c
     content = Path("data.parquet").read_bytes()
     Path("data.parquet").write_bytes(content.replace(b"a note on the row 9", b"a n\xf3te on the row 9"))
     hidegl("label data.parquet --labels kind --effort quick", expected=1)
-    assert "hidegl: the data cannot be read: its file is damaged" in capsys.readouterr().err
+    assert "hidegl: data.parquet cannot be read: it is damaged" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["data.parquet"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from commands import hidegl
+from hidegl import read_rows
 from hidegl.files.mistakes import WorkError
 from hidegl.files.opening import open_table
 
@@ -65,3 +68,84 @@ def test_texts_of_polars_are_texts(ending, tmp_path):
     assert next(found.batches(["side"])).schema.field("side").type == pa.large_string()
     if ending == "arrow":
         assert found.column("kind").cast(pa.large_string()).to_pylist() == ["x", "y"] * 20
+
+
+# Codes that look like numbers
+
+CODES = {
+    "zeros": lambda i: f"{i:05}",
+    "long": lambda i: str(12345678901234567890 + i),
+    "hex": lambda i: f"0x{i:x}",
+    "plus": lambda i: f"+49{i}",
+    "snowflake": lambda i: str(1234567890123456789 + i),
+    "odd": lambda i: str(9007199254740993 + 2 * i),
+    "late": lambda i: str(i) if i < ROWS - 1 else "007",
+    "minus": lambda i: f"-0{i}",
+}
+
+
+def write_csv(path, columns, sep=","):
+    lines = [columns, *zip(*columns.values(), strict=True)]
+    path.write_text("".join(sep.join(map(str, line)) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_codes_come_out_as_they_were_given(ending, tmp_path):
+    given = {name: [code(i) for i in range(ROWS)] for name, code in CODES.items()}
+    numbers = {"a": table()["a"].to_pylist(), "b": [i % 7 for i in range(ROWS)], "side": SIDES}
+    write_csv(tmp_path / "data.csv", {**given, **numbers})
+    hidegl(f"label {tmp_path}/data.csv --labels side --columns a,b -o {tmp_path}/out.{ending} --effort quick --quiet")
+    found = open_table(tmp_path / f"out.{ending}")
+    for name, values in given.items():
+        assert [str(value) for value in found.column(name).to_pylist()] == values, name
+    assert pa.types.is_integer(found.schema.field("b").type)
+
+
+def test_numbers_stay_numbers(tmp_path):
+    cells = {"a": ["0", "10", "-0"], "b": ["0.5", "00.5", "1e3"], "c": ["1.0", "", "2.0"], "d": ["2024-01-05", "", ""]}
+    write_csv(tmp_path / "data.csv", cells)
+    kinds = [str(field.type) for field in open_table(tmp_path / "data.csv").schema]
+    assert kinds == ["int64", "double", "double", "date32[day]"]
+    write_csv(tmp_path / "codes.csv", {"a": ["007", "7"], "b": [1.5, 2.5]})
+    assert read_rows(tmp_path / "codes.csv").collect()[:].tolist() == [[7, 1.5], [7, 2.5]]
+
+
+@pytest.mark.parametrize(
+    "names", [("007", "7"), ("01", "02"), ("12345678901234567890", "12345678901234567891"), ("+1", "+2"), ("0x1", "1")]
+)
+def test_labels_come_out_as_they_were_given(names, tmp_path):
+    side = [names[i // (ROWS // 2)] if i % 4 == 0 else "" for i in range(ROWS)]
+    write_csv(tmp_path / "data.csv", {"a": table()["a"].to_pylist(), "side": side})
+    hidegl(f"label {tmp_path}/data.csv --labels side -o {tmp_path}/out.csv --effort quick --quiet")
+    found = open_table(tmp_path / "out.csv").column("label").to_pylist()
+    assert list(map(str, found)) == [names[i // (ROWS // 2)] for i in range(ROWS)]
+
+
+def test_labels_of_64_bits_come_out_as_they_were_given(tmp_path):
+    names = (2**63 + 1, 2**64 - 1)
+    side = pa.array([names[i // (ROWS // 2)] for i in range(ROWS)], pa.uint64())
+    pq.write_table(table().set_column(2, "side", side), tmp_path / "data.parquet")
+    hidegl(f"label {tmp_path}/data.parquet --labels side -o {tmp_path}/out.jsonl --effort quick --quiet")
+    assert set(open_table(tmp_path / "out.jsonl").column("label").to_pylist()) == set(map(str, names))
+
+
+def test_labels_that_are_not_exact_are_refused_and_minus_one_is_mentioned(tmp_path, capsys):
+    path = tmp_path / "data.jsonl"
+    lines = [{"a": i * i % 17 + 40 * (i >= 20), "side": 10**19 + (i >= 20)} for i in range(ROWS)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    hidegl(f"label {path} --labels side --effort quick", 2)
+    assert "more than 15 digits, which are not exact: write them as text" in capsys.readouterr().err
+    write_csv(
+        tmp_path / "data.csv", {"a": [i * i % 17 + 40 * (i >= 20) for i in range(ROWS)], "side": [-1, 0, 1, 1] * 10}
+    )
+    hidegl(f"label {tmp_path}/data.csv --labels side --effort quick")
+    assert "-1 is read as no label, in 10 rows" in capsys.readouterr().err
+
+
+def test_a_model_of_numbers_takes_numbers_that_are_written_as_codes(tmp_path):
+    numbers = [i * i % 17 + 40 * (i >= 20) for i in range(ROWS)]
+    write_csv(tmp_path / "data.csv", {"a": numbers, "kind": ["x", "y"] * 20, "side": SIDES})
+    hidegl(f"label {tmp_path}/data.csv --labels side -o {tmp_path}/o.csv --model {tmp_path}/m.hidegl --effort quick -q")
+    write_csv(tmp_path / "new.csv", {"a": [f"{number:03}" for number in numbers], "kind": ["x", "y"] * 20})
+    hidegl(f"predict {tmp_path}/m.hidegl {tmp_path}/new.csv -o {tmp_path}/new.out.csv --quiet")
+    assert open_table(tmp_path / "new.out.csv").column("label").to_pylist() == SIDES

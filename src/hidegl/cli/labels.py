@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.files.codes import EXACT
 from hidegl.files.columns import is_text, spoken
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import read_labels
@@ -217,13 +218,15 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
     elif pa.types.is_integer(kind):
-        y = pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+        y = integers(column)
     elif is_text(kind):
         y, blank = text_labels(column)
         for text, n in blank.items():
             notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
         raise UseError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
+    if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
+        notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
         raise UseError(
@@ -233,8 +236,18 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
     return y, notes
 
 
+def integers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Whole numbers, with −1 for nothing; as texts if some have no room in 64 bits with a sign."""
+    try:
+        return pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+    except pa.ArrowInvalid:
+        return np.array(pc.cast(column, pa.string()).to_pylist(), dtype=object)
+
+
 def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
+    if np.any(np.abs(given) > EXACT):
+        raise UseError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
         raise UseError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")

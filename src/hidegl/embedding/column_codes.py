@@ -15,6 +15,7 @@ from hidegl.basics.archives import State
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.embedding.column_kinds import DATE_FORMATS, EPOCHS, MOST_LEVELS, Kind
 from hidegl.embedding.ways import Words
+from hidegl.files.columns import is_text, spoken
 from hidegl.structure.preparation import column_bounds
 
 Numbers = NDArray[np.float64]
@@ -209,9 +210,12 @@ def as_floats(column: pa.ChunkedArray) -> Numbers:
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         if pa.types.is_boolean(kind):
             column = pc.cast(column, pa.int8())
-        elif not pa.types.is_decimal(kind):
-            raise ValueError(f"it holds {kind}, but held numbers when the model was made")
-        column = pc.cast(column, pa.float64())
+        elif not (pa.types.is_decimal(kind) or is_text(kind)):
+            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made")
+        try:
+            column = pc.cast(column, pa.float64())
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made") from error
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from hidegl.files.arrow import sound
+from hidegl.files.codes import EXACT, holds_whole_floats
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable
 
@@ -44,7 +46,7 @@ def cells(values: list[Any]) -> pa.Array:
     if not kinds:
         return pa.array(given)
     if kinds <= {int, float}:
-        whole = all(value is None or float(value).is_integer() for value in given)
+        whole = all(value is None or (float(value).is_integer() and abs(value) <= EXACT) for value in given)
         return pa.array([None if value is None else float(value) for value in given], pa.float64()).cast(
             pa.int64() if whole else pa.float64()
         )
@@ -62,7 +64,7 @@ def as_written(value: Any) -> str:
 def read_jsonl(path: Path) -> MemoryTable:
     """One JSON object per line."""
     try:
-        return MemoryTable(pa.json.read_json(path))
+        table = pa.json.read_json(path)
     except pa.ArrowInvalid as error:
         said = str(error).splitlines()[0]
         if found := re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)", said):
@@ -70,6 +72,14 @@ def read_jsonl(path: Path) -> MemoryTable:
                 f"{path}: the field {found[1]!r} is {found[2]} in one line and {found[3]} in another"
             ) from error
         raise WorkError(f"{path} must hold one JSON object per line: {said[:120]}") from error
+    rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
+    notes = (f"whole numbers of more than 15 digits are not exact, in {named(rounded)}: write them as text",)
+    return MemoryTable(table, notes if rounded else ())
+
+
+def is_rounded(column: pa.ChunkedArray) -> bool:
+    """Whether a column of whole numbers became one of floating-point numbers that cannot tell them apart."""
+    return holds_whole_floats(column) and bool(pc.any(pc.greater(pc.abs(column), EXACT)).as_py())
 
 
 def read_arrow(path: Path) -> MemoryTable:

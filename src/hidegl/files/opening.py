@@ -28,8 +28,11 @@ READERS: dict[str, Callable[[Path], Table]] = {
 KNOWN = ".csv, .tsv, .parquet, .xlsx, .jsonl, .feather, .arrow, .npy or .npz"
 
 
-def open_table(path: Path, *, encoding: str | None = None) -> Table:
-    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format."""
+def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False) -> Table:
+    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format.
+
+    With `numbers`, whatever looks like a number in a text file is one: 007 too, which is a text otherwise.
+    """
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
@@ -44,7 +47,7 @@ def open_table(path: Path, *, encoding: str | None = None) -> Table:
     if path.stat().st_size == 0:
         raise UseError(f"{path} is empty")
     if ending in TEXT:
-        return checked(path, lambda: read_csv(path, encoding))
+        return checked(path, lambda: read_csv(path, encoding, numbers=numbers))
     if encoding is not None:
         raise UseError(f"an encoding is for text files, and {path} is not one")
     return checked(path, lambda: READERS[ending](path))

@@ -61,7 +61,7 @@ def rows_of_text(path: Path, columns: list[str] | None) -> Rows:
         from hidegl.files.columns import NamedNumbers, holds_vectors_as_text, is_text, stacked, vectors
         from hidegl.files.opening import open_table
         from hidegl.rows.files import chosen_columns
-    table = open_table(path)
+    table = open_table(path, numbers=True)
     lists = [
         name
         for name in columns or table.names
