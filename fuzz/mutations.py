@@ -53,6 +53,19 @@ def with_wrong_bytes(content: bytes, rng: Rng) -> bytes:
     return bytes(wrong)
 
 
+OFFSETS = (-(2**63), -5, -1, 0, 1, 7, 1000, 10**8, 2**31 - 1, 2**31, 10**12, 2**63 - 1)
+
+
+def with_wrong_offsets(content: bytes, rng: Rng) -> bytes:
+    """Numbers inside of a binary format, such as offsets, sizes and indices, are others."""
+    wrong = bytearray(content)
+    for _ in range(int(rng.integers(1, 4))):
+        size = one_of(rng, [1, 4, 4, 8])
+        start = int(rng.integers(max(len(wrong) // size, 1))) * size
+        wrong[start : start + size] = (one_of(rng, OFFSETS) % 256**size).to_bytes(size, "little")
+    return bytes(wrong)
+
+
 # Archives
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+import zipfile
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
@@ -149,3 +152,69 @@ def test_a_model_of_numbers_takes_numbers_that_are_written_as_codes(tmp_path):
     write_csv(tmp_path / "new.csv", {"a": [f"{number:03}" for number in numbers], "kind": ["x", "y"] * 20})
     hidegl(f"predict {tmp_path}/m.hidegl {tmp_path}/new.csv -o {tmp_path}/new.out.csv --quiet")
     assert open_table(tmp_path / "new.out.csv").column("label").to_pylist() == SIDES
+
+
+# Nested too deep, and cells too far
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":' + "[" * 100_000 + "]" * 100_000 + "}\n",
+        '{"a":' * 50_000 + "1" + "}" * 50_000 + "\n",
+        '{"a":' + "[\n" * 300 + "]" * 300 + "}\n",
+        '{"a":1}' + "]" * 500 + "\n" + '{"a":"' + "]" * 500 + '\\"\\\\","b":' + "[" * 300 + "]" * 300 + "}\n",
+        '{"a":"\n{"a":' + "[" * 300,
+    ],
+)
+def test_json_that_is_nested_too_deep_is_refused(text, tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text(text)
+    with pytest.raises(WorkError, match="nested more than 200 deep"):
+        open_table(path)
+
+
+def test_brackets_in_texts_and_in_many_lists_are_no_depth(tmp_path, monkeypatch):
+    monkeypatch.setattr("hidegl.files.documents.AT_ONCE", 7)
+    path = tmp_path / "data.jsonl"
+    lines = [{"a": '"[{\\' * 200, "b": [[1], [2]] * 200} for _ in range(3)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert open_table(path).column("a").to_pylist() == [line["a"] for line in lines]
+
+
+def write_sheet(path, rows, with_places=True):
+    book = openpyxl.Workbook()
+    for row, column, value in rows:
+        book.active.cell(row, column, value)
+    book.save(path)
+    if with_places:
+        return
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, re.sub(rb'<c r="\w+"', b"<c", content) if "sheet" in name else content)
+
+
+@pytest.mark.parametrize("with_places", [True, False])
+def test_a_sheet_with_far_cells_is_refused_before_it_is_read(with_places, tmp_path):
+    path = tmp_path / "data.xlsx"
+    write_sheet(path, [*((1, column, f"c{column}") for column in range(1, 16_001)), (1_048_576, 1, 3)], with_places)
+    with pytest.raises(WorkError, match="1,048,576 rows and 16,000 columns up to its farthest cells"):
+        open_table(path)
+
+
+def test_a_sheet_that_is_nearly_empty_is_refused(tmp_path):
+    write_sheet(tmp_path / "data.xlsx", [(1, 1, "a"), (1, 100, "b"), (1_048_576, 1, 3)])
+    with pytest.raises(WorkError, match="with 3 cells that hold something"):
+        open_table(tmp_path / "data.xlsx")
+
+
+def test_far_cells_that_are_only_formatted_do_not_matter(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["a", "side"])
+    book.active.append([1.5, "left"])
+    book.active.cell(1_048_576, 16_000).fill = openpyxl.styles.PatternFill("solid", "FF0000")
+    book.create_sheet("other").cell(1_048_576, 1, 3)
+    book.save(tmp_path / "data.xlsx")
+    assert open_table(tmp_path / "data.xlsx").table.to_pylist() == [{"a": 1.5, "side": "left"}]

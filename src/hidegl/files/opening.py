@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from hidegl.files.arrays import read_npy, read_npz
 from hidegl.files.csv import read_csv
-from hidegl.files.documents import read_arrow, read_jsonl, read_xlsx
+from hidegl.files.documents import read_arrow, read_jsonl
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
+from hidegl.files.sheets import read_xlsx
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
 PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".txt")
