@@ -69,6 +69,40 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     assert victim.read_text() == "mine"
 
 
+@on_unix
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.link").symlink_to(f"elsewhere/{name}")
+    (tmp_path / "elsewhere" / "old").write_text("before")
+    for name in ("old", "new"):
+        write(tmp_path / f"{name}.link")
+        assert (tmp_path / f"{name}.link").is_symlink()
+        assert (tmp_path / "elsewhere" / name).read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 2
+
+
+@on_unix
+@pytest.mark.parametrize("what", ["folder", "pipe", "link to a pipe", "loop"])
+def test_what_is_no_file_is_not_replaced(what, tmp_path, moons):
+    path = tmp_path / "place.csv"
+    if what == "folder":
+        path.mkdir()
+    elif what == "loop":
+        path.symlink_to("place.csv")
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        path.symlink_to("pipe") if what == "link to a pipe" else (tmp_path / "pipe").rename(path)
+    before = path.lstat()
+    X, y = moons[:2]
+    model = HiDeGL(10, random_state=0).fit(X, y)
+    for writer in (model.save, model.write_labels):
+        with pytest.raises(ValueError, match="name a file"):
+            writer(path)
+    assert (path.lstat().st_mode, path.lstat().st_ino) == (before.st_mode, before.st_ino)
+
+
 def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
     path = tmp_path / "file"
     stale, others = tmp_path / f".file.{'ab' * 6}.part", tmp_path / ".file.notes.part"
@@ -345,16 +379,20 @@ BASE = "label data.csv --labels side --effort quick"
         ("audit data.csv --labels side -o data.csv -f", "would replace the data"),
         ("predict data.csv data.csv -o data.csv -f", "would replace the data"),
         (f"{BASE} --model /dev/null -f", "--model /dev/null is a device or a pipe"),
+        (f"{BASE} -o loop.csv -f", "-o loop.csv is a link that leads to itself: name a file"),
+        (f"{BASE} -o far.csv", "far for far.csv: create it first"),
         (f"{BASE} --report no/report.html", "there is no folder no"),
         (f"{BASE} --seed -1", "--seed"),
     ],
 )
 def test_outputs_are_checked_before_the_work(folder, capsys, command, said):
     Path("link.csv").symlink_to("data.csv")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    Path("loop.csv").symlink_to("loop.csv")
+    Path("far.csv").symlink_to("far/data.csv")
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.exists()}
     assert run(shlex.split(command)) == 2
     assert said in " ".join(capsys.readouterr().err.split())
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(folder, capsys, monkeypatch):

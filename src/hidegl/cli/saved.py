@@ -181,7 +181,7 @@ def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
     from hidegl.embedding import load_embedder
 
     try:
-        with functions_of_this_folder():
+        with functions_of_this_folder(name):
             found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
         raise WorkError(f"the embedder of {path} cannot be used: {error}") from error

@@ -196,7 +196,9 @@ def function_named(name: str) -> Callable[[list[str]], Any]:
 
 
 def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
-    """The model of this name; with `local`, only if it is on this machine."""
+    """The model of this name; with `local`, only if it is on this machine, and no folder: that may hold code."""
+    if local and Path(name).exists():
+        raise ValueError(f"it was made with the model in {name!r}: if you trust it, name it again as the embedder")
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
