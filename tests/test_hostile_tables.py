@@ -218,3 +218,39 @@ def test_far_cells_that_are_only_formatted_do_not_matter(tmp_path):
     book.create_sheet("other").cell(1_048_576, 1, 3)
     book.save(tmp_path / "data.xlsx")
     assert open_table(tmp_path / "data.xlsx").table.to_pylist() == [{"a": 1.5, "side": "left"}]
+
+
+# What a format cannot hold
+
+OTHERS = {
+    "struct": pa.array([{"x": i} for i in range(ROWS)]),
+    "map": pa.array([[("k", i)] for i in range(ROWS)], pa.map_(pa.string(), pa.int64())),
+    "bytes": pa.array([bytes([i, 255]) for i in range(ROWS)]),
+    "words": pa.array([["a", "b"]] * ROWS),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_no_cell_can_hold_is_left_out_of_csv_with_a_note(name, tmp_path, capsys):
+    pq.write_table(table().append_column(name, OTHERS[name]), tmp_path / "data.parquet")
+    for ending, kept in (("csv", False), ("parquet", True), ("jsonl", True)):
+        hidegl(f"label {tmp_path}/data.parquet --labels side -o {tmp_path}/out.{ending} --effort quick")
+        said = " ".join(capsys.readouterr().err.split())
+        assert (f"out.csv is written without '{name}'" in said) is not kept
+        out = tmp_path / f"out.{ending}"
+        names = json.loads(out.read_text().splitlines()[0]) if ending == "jsonl" else open_table(out).names
+        assert (name in names) is kept
+
+
+def test_dates_that_python_does_not_know_are_written(tmp_path):
+    far = pa.array([2**62 + i for i in range(ROWS)], pa.int64()).cast(pa.timestamp("us"))
+    pq.write_table(table().append_column("when", far), tmp_path / "data.parquet")
+    hidegl(f"label {tmp_path}/data.parquet --labels side --columns a -o {tmp_path}/out.jsonl --effort quick --quiet")
+    assert open_table(tmp_path / "out.jsonl").n_rows == ROWS
+
+
+def test_what_cannot_be_written_is_said(tmp_path, capsys):
+    wrong = pa.array(range(ROWS), pa.int64()).cast(pa.timestamp("us", "Nowhere/At all"))
+    pq.write_table(table().append_column("when", wrong), tmp_path / "data.parquet")
+    hidegl(f"label {tmp_path}/data.parquet --labels side --columns a -o {tmp_path}/out.csv --effort quick", 1)
+    assert "out.csv cannot hold all columns" in capsys.readouterr().err

@@ -68,7 +68,7 @@ KINDS = {
     "a flag": (pa.array(["yes", None, None]), "x", "category", ""),
     "empty": (pa.array([None, None], pa.string()), "x", "", "empty"),
     "only blanks": (pa.array(["", " "]), "x", "", "empty"),
-    "nested": (pa.array([{"a": 1}, {"a": 2}]), "x", "", "struct<a: int64>"),
+    "nested": (pa.array([{"a": 1}, {"a": 2}]), "x", "", "structures"),
 }
 
 

@@ -20,6 +20,12 @@ def spoken(kind: pa.DataType) -> str:
         return "text"
     if types.is_temporal(kind):
         return "dates"
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return f"lists of {spoken(kind.value_type)}"
+    if types.is_struct(kind) or types.is_map(kind):
+        return "structures"
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return "bytes"
     return "nothing" if types.is_null(kind) else f"{kind}"
 
 
@@ -38,6 +44,14 @@ def is_vector(kind: pa.DataType) -> bool:
     types = pa.types
     lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return lists and is_numeric(kind.value_type)
+
+
+def fits_into_cell(kind: pa.DataType) -> bool:
+    """Whether text files can hold such values: no lists, no structures and no bytes."""
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    bytes_of_any_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return not (types.is_nested(kind) or bytes_of_any_kind or types.is_interval(kind))
 
 
 def holds_vectors_as_text(column: pa.ChunkedArray) -> bool:
