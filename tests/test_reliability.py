@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -226,6 +227,60 @@ def test_wrong_values_and_shapes_are_refused(saved, tmp_path, values, arrays):
     with pytest.raises(DamagedFileError, match=f"{path} is not a hidegl model, or it is damaged: .{{5,}}") as caught:
         hidegl.load(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("wrong", ["\ud800", 0x110000])
+def test_names_of_no_characters_are_refused(wrong, tmp_path, moons, monkeypatch):
+    X, y, _ = moons
+    names = np.array(["one", "two", "three", None], dtype=object)[y]
+    HiDeGL(10, random_state=0).fit(pd.DataFrame(X).add_prefix("x"), names).save(tmp_path / "model")
+    for array in ("classes", "feature_names"):
+
+        def change(texts):
+            texts = texts.copy()
+            texts.reshape(-1).view(np.uint32)[0] = ord(wrong) if isinstance(wrong, str) else wrong
+            return texts
+
+        with monkeypatch.context() as unchecked:
+            unchecked.setattr(archives, "are_characters", lambda _: True)
+            path = changed(tmp_path / "model", tmp_path / "changed", arrays={array: change})
+        with pytest.raises(DamagedFileError, match="must hold characters of Unicode"):
+            hidegl.load(path)
+    with pytest.raises(ValueError, match="classes cannot be saved: it holds what is no character"):
+        HiDeGL(10, random_state=0).fit(X, np.where(names == "one", "\ud800", names)).save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["<U0", "|S0"])
+def test_things_without_a_size_take_no_memory(kind, saved, tmp_path):
+    content = io.BytesIO()
+    header = {"descr": kind, "fortran_order": False, "shape": (99_999_999_999,)}
+    np.lib.format.write_array_header_1_0(content, header)
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "model", "w") as archive:
+        for name, old in members.items():
+            archive.writestr(name, content.getvalue() if name == "classes.npy" else old)
+    with pytest.raises(DamagedFileError, match="things without a size"):
+        hidegl.load(tmp_path / "model")
+
+
+@on_unix
+def test_nobody_waits_for_a_pipe(folder, capsys, moons):
+    os.mkfifo("pipe.csv")
+    for command in (
+        "inspect pipe.csv",
+        "inspect /dev/zero",
+        "label pipe.csv",
+        "label data.csv --labels pipe.csv",
+        "predict pipe.csv data.csv",
+    ):
+        Path("data.csv").write_text("a,b\n1,2\n3,4\n")
+        assert run(command.split()) == 2
+        assert "is a device or a pipe" in " ".join(capsys.readouterr().err.split()), command
+    with pytest.raises(DamagedFileError, match="a device or a pipe, and no file"):
+        hidegl.load("pipe.csv")
+    with pytest.raises(ValueError, match="is a device or a pipe"):
+        hidegl.read_rows("pipe.csv")
 
 
 def test_other_byte_orders_and_layouts_load(saved, tmp_path):

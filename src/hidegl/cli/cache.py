@@ -42,7 +42,7 @@ class VectorCache:
 
 def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
     """What the cache holds; None if it holds nothing, or a file that was cut short."""
-    if path is None:
+    if path is None or not path.is_file():
         return None
     try:
         vectors: Any = np.load(path, allow_pickle=False)
@@ -63,7 +63,7 @@ def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> Non
 
 def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
     """What was chosen under this name, if the cache holds it and it is one of ours: files of others are not trusted."""
-    if path is None or not path.exists():
+    if path is None or not path.is_file():
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
         values = embedder_values(path) or {}

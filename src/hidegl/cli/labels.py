@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,8 @@ def labels_as_written(table: Table, option: str | None, id_column: str | None, e
         raise UseError(
             f"--labels {option}: there is no such column and no such file{perhaps(option, table.names) or '; ' + has}"
         )
+    if not (Path(option).is_file() or Path(option).is_dir()):
+        raise UseError(f"--labels {option} is a device or a pipe: name a file")
     return file_labels(table, Path(option), id_column, encoding)
 
 
@@ -152,9 +155,24 @@ def file_labels(table: Table, path: Path, id_column: str | None, encoding: str |
             f"{path} has {labels.n_rows:,} rows, but the data has {table.n_rows:,}: give one label per row, or add a "
             f"column 'row' with row numbers from 0, or name an id column of both files with --id"
         )
-    y = np.full(table.n_rows, None, dtype=object)
-    y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
+    shown = labels.column(key) if key else rows
+    y = placed(found, rows, table.n_rows, path, lambda place: f"{key or 'row'} {shown[place]}")
     return LabelColumn(y, str(path), None, notes)
+
+
+def placed(
+    found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: Path, where: Callable[[int], str]
+) -> NDArray[Any]:
+    """Labels at their rows. A row may have the same label twice, but not two."""
+    y = np.full(n_rows, None, dtype=object)
+    for place in np.flatnonzero(known(found)).tolist():
+        row, label = rows[place], found[place : place + 1].tolist()[0]
+        if y[row] not in (None, label):
+            raise UseError(
+                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
+            )
+        y[row] = label
+    return y
 
 
 def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:

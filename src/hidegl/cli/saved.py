@@ -160,6 +160,8 @@ def read_model(path: Path) -> Model:
         raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
     if path.is_dir():
         raise UseError(f"{path} is a folder, not a model")
+    if not path.is_file():
+        raise UseError(f"{path} is a device or a pipe, not a model")
     try:
         return load(path)
     except ValueError as error:

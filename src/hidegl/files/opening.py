@@ -43,6 +43,8 @@ def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False
         if not files:
             raise UseError(f"the folder {path} holds no .parquet file and no image")
         return checked(path, lambda: ParquetTable(files))
+    if not path.is_file():
+        raise UseError(f"{path} is a device or a pipe: name a file, or - for standard input")
     if (ending := ending_of(path)) not in (*READERS, *TEXT):
         raise UseError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {KNOWN}")
     if path.stat().st_size == 0:
