@@ -173,6 +173,12 @@ def test_a_model_file_makes_no_module_of_the_folder_run(name, folder, monkeypatc
             assert sys.path == before
 
 
+def test_words_without_components_are_refused():
+    values, arrays = TextEmbedder("words").fit(sentences()[0]).way_.state()
+    with pytest.raises(ValueError, match="components of the embedder must be one or more"):
+        ways.restored((values, {**arrays, "components": arrays["components"][:0]}))
+
+
 def test_a_folder_that_a_model_file_names_has_to_be_named_again(folder):
     Path("pretty").mkdir()
     with pytest.raises(ValueError, match="the model in 'pretty': if you trust it, name it again"):

@@ -67,6 +67,7 @@ def predict(
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
+    check_width(model, learned, reader)
     asked = work.Asked(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
@@ -175,6 +176,18 @@ def described_embedder(values: dict[str, Any]) -> str:
         columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"
     return f"{values['mark']}, for {values['kind']}"
+
+
+def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
+    """Raise an error if a damaged file holds an embedder of other vectors than those that its model learned from."""
+    if embedder is None:
+        return
+    is_table = embedder.kind == "table"
+    width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
+    if width != model.n_features_in_:
+        raise WorkError(
+            f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}"
+        )
 
 
 def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:

@@ -29,6 +29,13 @@ LEARNED_ROWS = 20_000
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 
 
+LAST_SECOND = 1e13
+"""Times with microseconds in 64 bits are within this number of seconds of 1970."""
+
+LARGEST = 1e140
+"""Larger numbers are refused by the estimators: their squares overflow."""
+
+
 class Code(Protocol):
     """How one column becomes numbers."""
 
@@ -41,6 +48,10 @@ class Code(Protocol):
     @property
     def n_dimensions(self) -> int:
         """How many of its numbers are free to differ."""
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Between which its numbers are."""
 
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         """Numbers (n, parts), and the number of cells that were empty and have been filled in."""
@@ -73,6 +84,11 @@ class NumberCode:
     def parts(self) -> list[str]:
         return [""]
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        low, high = (bound if np.isfinite(bound) else np.sign(bound) * LARGEST for bound in (self.low, self.high))
+        return min(low, self.median), max(high, self.median)
+
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         values, filled = self.filled(column)
         return np.clip(values, self.low, self.high)[:, None], filled
@@ -100,6 +116,7 @@ class CategoryCode:
 
     levels: tuple[str, ...]
     kind: ClassVar[str] = "category"
+    reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
@@ -135,6 +152,7 @@ class DateCode:
     how: str
     has_times: bool
     kind: ClassVar[str] = "date"
+    reach: ClassVar[tuple[float, float]] = (-2 * LAST_SECOND / YEAR, 2 * LAST_SECOND / YEAR)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
@@ -166,7 +184,8 @@ class DateCode:
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         how = stored.one_of("how", ("", *EPOCHS, *DATE_FORMATS))
-        return cls(stored.number("middle", FINITE), how, stored.flag("has_times"))
+        middle = stored.number("middle", f"[-{LAST_SECOND}, {LAST_SECOND}]")
+        return cls(middle, how, stored.flag("has_times"))
 
 
 @dataclass(frozen=True)
@@ -175,6 +194,7 @@ class TextCode:
 
     words: Words
     kind: ClassVar[str] = "text"
+    reach: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:

@@ -166,7 +166,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             part = stored.part(str(number), values)
             code = CODES[part.one_of("kind", CODES)].restored(part.part("code", part.value("code"), ""))
             offset = part.array("offset", "numbers", str(len(code.parts)))
-            encoder.encoded_.append(EncodedColumn(part.text("name"), code, offset, part.number("scale", "(0, inf)")))
+            column = EncodedColumn(part.text("name"), code, offset, part.number("scale", "(0, inf)"))
+            with np.errstate(over="ignore"):
+                if not np.all(np.isfinite((np.array(code.reach)[:, None] - offset) / column.scale)):
+                    raise ValueError(f"{number}.scale must leave all numbers finite, got {column.scale}")
+            encoder.encoded_.append(column)
         encoder.columns = encoder.input_names
         if not encoder.columns or len(set(encoder.columns)) < len(encoder.columns):
             raise ValueError("the columns of the encoder must be there, and have different names")
