@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import struct
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.feather
@@ -254,3 +257,61 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     pq.write_table(table().append_column("when", wrong), tmp_path / "data.parquet")
     hidegl(f"label {tmp_path}/data.parquet --labels side --columns a -o {tmp_path}/out.csv --effort quick", 1)
     assert "out.csv cannot hold all columns" in capsys.readouterr().err
+
+
+# Words of the user
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_lines_may_be_long(ending, tmp_path):
+    texts = ["r" * 5_000_000, "short"]
+    path = tmp_path / f"data.{ending}"
+    if ending == "csv":
+        write_csv(path, {"id": texts, "code": ["001", "002"]})
+    else:
+        path.write_text("\n".join(json.dumps({"id": text, "code": "001"}) for text in texts))
+    found = open_table(path)
+    assert found.column("id").to_pylist() == texts
+    assert found.column("code")[0].as_py() == "001"
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_line_that_is_too_long_is_said(ending, tmp_path, monkeypatch):
+    for module in ("mistakes", "csv", "documents"):
+        monkeypatch.setattr(f"hidegl.files.{module}.LONGEST_LINE", 1 << 21)
+    (tmp_path / f"data.{ending}").write_text("a,b\n1,x\n" + '{"a":"' + "r" * 5_000_000 + '"}\n')
+    with pytest.raises(WorkError, match="has a line of more than 2 GB"):
+        open_table(tmp_path / f"data.{ending}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("header.csv", b"id,a,side", "header.csv holds no rows"),
+        ("empty.csv.gz", gzip.compress(b""), "empty.csv.gz is empty"),
+        ("flat.npy", None, "flat.npy: the matrix has rows, but no columns to learn from"),
+        ("lists.parquet", None, "the vectors in the column 'v' are empty"),
+    ],
+)
+def test_what_holds_nothing_is_said(name, content, said, folder, capsys):
+    if content is not None:
+        Path(name).write_bytes(content)
+    elif name == "flat.npy":
+        np.save(name, np.zeros((ROWS, 0)))
+    else:
+        pq.write_table(table().append_column("v", pa.array([[]] * ROWS, pa.list_(pa.float64()))), name)
+    hidegl(f"label {name} {'--labels side' if name == 'lists.parquet' else ''}", 2)
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("error", [pa.ArrowMemoryError("malloc of size 5 failed"), MemoryError("X needs 5 GB")])
+def test_memory_is_spoken_of_in_words_of_the_user(error, folder, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("hidegl.files.opening.read_csv", fail)
+    Path("data.csv").write_text("a\n1\n")
+    hidegl("label data.csv", 1)
+    said = capsys.readouterr().err
+    assert ("X needs 5 GB" in said) if type(error) is MemoryError else ("there is not enough memory" in said)
+    assert "malloc" not in said

@@ -79,13 +79,15 @@ def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     if is_text(column.type):
         parts = [parsed_vector(text) for text in column.to_pylist()]
         widths = {len(part) for part in parts}
-        if len(widths) == 1:
+        if len(widths) == 1 and widths != {0}:
             return np.array(parts, dtype=np.float32)
     else:
         widths = set(pc.unique(pc.list_value_length(column)).to_pylist())
-        if len(widths) == 1:
+        if len(widths) == 1 and widths != {0}:
             flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks])
             return flat.to_numpy(zero_copy_only=False).reshape(len(column), widths.pop())
+    if widths == {0}:
+        raise UseError(f"the vectors in the column {name!r} are empty: name other columns with --columns")
     raise UseError(f"the vectors in the column {name!r} have different lengths: {named(sorted(widths))}")
 
 

@@ -14,7 +14,7 @@ import pyarrow.csv
 
 from hidegl.basics.memory import available_memory, readable
 from hidegl.files.codes import with_codes_as_text
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, UseError, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
 LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
@@ -32,6 +32,8 @@ def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) 
         )
     with pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(1 << 16)
+    if not start:
+        raise UseError(f"{path} is empty")
     layout = CsvLayout.of(path, start, encoding)
     table = typed(path, layout)
     doubled = sorted(name for name, times in Counter(table.column_names).items() if times > 1)
@@ -51,6 +53,9 @@ def typed(path: Path, layout: CsvLayout) -> pa.Table:
         except UnicodeDecodeError as error:
             raise not_this_encoding(path, layout.encoding) from error
         except pa.ArrowInvalid as error:
+            if STRADDLES in str(error) and layout.block_size < LONGEST_LINE:
+                layout.block_size = min(16 * layout.block_size, LONGEST_LINE)
+                continue
             wrong = re.match(r"In CSV column #(\d+): .*conversion error to (\w+)", str(error).replace("\n", " "))
             if wrong is None:
                 raise explained(path, error) from error
@@ -80,6 +85,8 @@ class CsvLayout:
     names: list[str]
     has_header: bool
     encoding: str = "utf-8"
+    block_size: int = 1 << 20
+    """The number of bytes that are parsed at once, at least a line."""
 
     @classmethod
     def of(cls, path: Path, start: bytes, encoding: str | None = None) -> CsvLayout:
@@ -112,7 +119,7 @@ class CsvLayout:
         names = {} if self.has_header else {"column_names": self.names}
         return pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(encoding=self.encoding, **names),
+            read_options=pa.csv.ReadOptions(encoding=self.encoding, block_size=self.block_size, **names),
             parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
                 column_types=types, decimal_point=self.decimal, include_columns=only or []
@@ -127,6 +134,10 @@ def explained(path: Path, error: Exception) -> WorkError | UseError:
         return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
     if "invalid UTF8" in text or "codec can't decode" in text:
         return not_this_encoding(path, "utf-8")
+    if "Empty CSV file" in text:
+        return UseError(f"{path} holds no rows")
+    if STRADDLES in text:
+        return too_long_a_line(path)
     return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hidegl.files.arrow import sound
 from hidegl.files.codes import EXACT, holds_whole_floats
-from hidegl.files.mistakes import WorkError, named
+from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
 MOST_DEEP = 200
@@ -31,17 +31,31 @@ def read_jsonl(path: Path) -> MemoryTable:
     """One JSON object per line."""
     check_depth(path)
     try:
-        table = pa.json.read_json(path)
+        table = parsed(path)
     except pa.ArrowInvalid as error:
         said = str(error).splitlines()[0]
         if found := re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)", said):
             raise WorkError(
                 f"{path}: the field {found[1]!r} is {found[2]} in one line and {found[3]} in another"
             ) from error
+        if STRADDLES in said:
+            raise too_long_a_line(path) from error
         raise WorkError(f"{path} must hold one JSON object per line: {said[:120]}") from error
     rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
     notes = (f"whole numbers of more than 15 digits are not exact, in {named(rounded)}: write them as text",)
     return MemoryTable(table, notes if rounded else ())
+
+
+def parsed(path: Path) -> pa.Table:
+    """The table of a file, with blocks that are as large as its longest line needs."""
+    size = 1 << 20
+    while True:
+        try:
+            return pa.json.read_json(path, pa.json.ReadOptions(block_size=size))
+        except pa.ArrowInvalid as error:
+            if STRADDLES not in str(error) or size == LONGEST_LINE:
+                raise
+            size = min(16 * size, LONGEST_LINE)
 
 
 def check_depth(path: Path) -> None:

@@ -112,5 +112,15 @@ def unreadable_array(path: Path, error: Exception) -> WorkError:
     return damaged(path)
 
 
+STRADDLES = "straddling object straddles two block boundaries"
+"""What pyarrow says if a line is longer than the block that it parses at once."""
+
+LONGEST_LINE = 2**31 - 1
+
+
+def too_long_a_line(path: Path) -> WorkError:
+    return WorkError(f"{path} has a line of more than 2 GB: is a quotation mark or a newline missing?")
+
+
 def damaged(path: Path) -> WorkError:
     return WorkError(f"{path} cannot be read: it is damaged, or its ending is wrong")
