@@ -146,6 +146,9 @@ def test_labels_that_are_not_exact_are_refused_and_minus_one_is_mentioned(tmp_pa
     )
     hidegl(f"label {tmp_path}/data.csv --labels side --effort quick")
     assert "-1 is read as no label, in 10 rows" in capsys.readouterr().err
+    write_csv(tmp_path / "data.csv", {"a": [i * i % 17 for i in range(ROWS)], "side": [-1, 1] * 20})
+    hidegl(f"label {tmp_path}/data.csv --labels side --effort quick -f", 2)
+    assert "of another class; -1 is read as no label, in 20 rows" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_model_of_numbers_takes_numbers_that_are_written_as_codes(tmp_path):

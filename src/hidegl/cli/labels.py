@@ -60,7 +60,8 @@ class LabelColumn:
                 f"help most"
             )
         if len(self.classes) == 1:
-            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class")
+            told = "".join(f"; {note}" for note in self.notes)
+            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
 
 
 def known(y: NDArray[Any]) -> NDArray[np.bool_]:
