@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import shutil
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet as pq
 
-from fuzz.mutations import Rng, mutate, one_of, with_wrong_bytes
+from fuzz.mutations import Rng, mutate, one_of, with_wrong_bytes, with_wrong_offsets
 from hidegl.cli.running import run
 
 CELLS = (
     *("", " ", "nan", "inf", "-inf", "1e400", "0x10", "1,5", "1;5", '"', '""', "'", "=1+1", "NULL", "true", "\t", "\r"),
+    *("007", "+5", "-0", "12345678901234567890", "[" * 5000, '{"a":' * 5000),
     *("ünï", "日本", "\u202e", "x" * 5000, "1" * 400, "-1", "2024-01-01", "[1,2]", "[1", "{}", "\x00", "?"),
 )
 COMMANDS = (
@@ -56,12 +60,35 @@ def prepare(folder: Path) -> None:
         pa.csv.write_csv(table, sources / name, pa.csv.WriteOptions(delimiter=delimiter))
     pq.write_table(table, sources / "data.parquet")
     pq.write_table(pa.table({"vector": X.tolist(), "side": side}), sources / "vectors.parquet")
+    pa.feather.write_feather(table, sources / "data.feather", compression="uncompressed")
+    views = [table.column(name).cast(pa.string_view()) for name in ("id", "side", "note")]
+    columns = dict(zip(("id", "a", "b", "c", "side", "note"), [views[0], *table.columns[1:4], *views[1:]], strict=True))
+    with pa.OSFile(f"{sources}/data.arrow", "wb") as file, pa.ipc.new_stream(file, pa.table(columns).schema) as stream:
+        stream.write_table(pa.table(columns))  # as polars writes it
+    (sources / "data.jsonl").write_text("\n".join(map(json.dumps, table.to_pylist())))
+    write_sheet(table, sources / "data.xlsx")
     np.save(sources / "data.npy", X)
     np.savez(sources / "data.npz", X=X, side=np.array([name or "" for name in side]))
     pa.csv.write_csv(pa.table({"row": [1, 2, 30, 31], "label": ["left", "left", "right", "right"]}), sources / "l.csv")
     with quiet():
         words = f"label {sources}/data.csv --labels side --columns a,b,c -o {sources}/out.csv --effort quick"
         run([*words.split(), "--model", f"{sources}/m.hidegl"])
+
+
+def write_sheet(table: pa.Table, path: Path) -> None:
+    book = openpyxl.Workbook()
+    for line in [table.column_names, *zip(*table.to_pydict().values(), strict=True)]:
+        book.active.append(line)
+    book.save(path)
+
+
+def with_far_cells(source: Path, path: Path, rng: Rng) -> None:
+    """Some cells of a sheet are somewhere else, or something else."""
+    book = openpyxl.load_workbook(source)
+    for _ in range(int(rng.integers(1, 4))):
+        row, column = (int(one_of(rng, [1, 2, most // 100, most])) for most in (1_048_576, 16_384))
+        book.active.cell(row, column, one_of(rng, [1.5, "x", "", True, 10**20, "2024-01-01"]))
+    book.save(path)
 
 
 @contextlib.contextmanager
@@ -94,7 +121,11 @@ def mutated(source: Path, folder: Path, rng: Rng) -> Path:
     path, way = folder / source.name, rng.random()
     if source.suffix == ".hidegl":
         mutate(source, path, rng)
-    elif source.suffix in (".csv", ".tsv") and way < 0.6:
+    elif source.suffix == ".xlsx" and way < 0.6:
+        with_far_cells(source, path, rng)
+    elif source.suffix in (".feather", ".arrow") and way < 0.8:
+        path.write_bytes(with_wrong_offsets(source.read_bytes(), rng))
+    elif source.suffix in (".csv", ".tsv", ".jsonl") and way < 0.6:
         path.write_bytes(with_wrong_cells(source.read_text(), rng).encode(one_of(rng, ["utf8"] * 8 + ["utf16"])))
     elif source.suffix == ".parquet" and way < 0.4:
         table = pq.read_table(source)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.exceptions import NotFittedError
 
 import hidegl
@@ -14,10 +15,19 @@ from fuzz.mutations import Rng, mutate, one_of
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.basics.archives import DamagedFileError
 from hidegl.datasets import make_three_moons
-from hidegl.embedding import TextEmbedder, load_embedder
+from hidegl.embedding import TableEncoder, TextEmbedder, load_embedder
 
 STORED = Path(__file__).parent.parent / "tests" / "stored"
 TEXTS = ["a red car", "a blue car", "rain today", "sun today", "a red bus", "rain and sun"] * 8
+
+TABLE = pa.table(
+    {
+        "size": [float(number * number % 17) for number in range(48)],
+        "colour": ["red", "blue", None, "green"] * 12,
+        "day": pa.array(range(48), pa.int32()).cast(pa.date32()),
+        "note": [f"{text} number {number % 13}" for number, text in enumerate(TEXTS)],
+    }
+)
 
 
 def prepare(folder: Path) -> None:
@@ -39,6 +49,10 @@ def prepare(folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         AutoHiDeGL("quick", random_state=0).fit(vectors, kinds).save(folder / "texts.model", embedder=embedder)
+        encoder = TableEncoder().fit(TABLE)
+        AutoHiDeGL("quick", random_state=0).fit(encoder.transform(TABLE), kinds).save(
+            folder / "table.model", embedder=encoder
+        )
     for path in STORED.glob("*.hidegl"):
         (folder / f"{path.stem}.model").write_bytes(path.read_bytes())
 
@@ -79,7 +93,8 @@ def judge_model(model: Any, path: Path, rng: Rng) -> str | None:
     for P in (model.predict_proba(X), model.predict_proba(1e9 * X)):
         if (wrong := invalid(P)) is not None:
             return f"predict_proba gives {wrong}"
-    load_words(path)
+    if (wrong := judge_embedder(path)) is not None:
+        return wrong
     if not model.structures_[0].is_kept:
         return None
     if (wrong := invalid(model.label_distributions_)) is not None:
@@ -100,14 +115,20 @@ def judge_model(model: Any, path: Path, rng: Rng) -> str | None:
     return None
 
 
-def load_words(path: Path) -> None:
-    """The embedder of a model, if it has one: it is refused as one, or it embeds."""
+def judge_embedder(path: Path) -> str | None:
+    """The embedder of a model, if it has one: it is refused, or it gives finite numbers."""
     try:
         embedder = load_embedder(path)
     except (ValueError, ImportError):
-        return
-    if embedder is not None:
-        embedder.transform(TEXTS[:3])
+        return None
+    if embedder is None:
+        return None
+    try:
+        vectors = embedder.transform(TABLE if embedder.kind == "table" else TEXTS[:3])
+    except ValueError as error:
+        clear = "cannot be used" in str(error) or "lacks columns" in str(error)
+        return None if clear else f"the embedder says {error}"
+    return None if vectors.shape[1] and np.all(np.isfinite(vectors)) else "the embedder gives NaN, infinity or nothing"
 
 
 def invalid(P: np.ndarray) -> str | None:

@@ -18,7 +18,7 @@ Rng = np.random.Generator
 
 DEEP = 3000
 VALUES: list[Any] = [
-    *(None, True, False, 0, 1, -1, 2, 7, 0.5, -0.5, 1e-320, 1e-12, 1e308, -1e308, 10**18, 10**400),
+    *(None, True, False, 0, 1, -1, 2, 7, 0.5, -0.5, 5e-324, 1e-320, 1e-12, 1e308, -1e308, 10**18, 10**400),
     *(float("nan"), float("inf"), float("-inf"), "", "x", "unit", "float32", "words", "os:system", "y" * 10_000),
     *([], [1], [[]], [0.5, 0.5], [None], {}, {"a": 1}),
 ]
@@ -50,6 +50,19 @@ def with_wrong_bytes(content: bytes, rng: Rng) -> bytes:
             wrong[start:start] = rng.bytes(size)
         elif start < len(wrong):
             wrong[start] ^= 1 << int(rng.integers(8))
+    return bytes(wrong)
+
+
+OFFSETS = (-(2**63), -5, -1, 0, 1, 7, 1000, 10**8, 2**31 - 1, 2**31, 10**12, 2**63 - 1)
+
+
+def with_wrong_offsets(content: bytes, rng: Rng) -> bytes:
+    """Numbers inside of a binary format, such as offsets, sizes and indices, are others."""
+    wrong = bytearray(content)
+    for _ in range(int(rng.integers(1, 4))):
+        size = one_of(rng, [1, 4, 4, 8])
+        start = int(rng.integers(max(len(wrong) // size, 1))) * size
+        wrong[start : start + size] = (one_of(rng, OFFSETS) % 256**size).to_bytes(size, "little")
     return bytes(wrong)
 
 
@@ -104,6 +117,10 @@ def with_wrong_entries(array: np.ndarray, rng: Rng) -> np.ndarray:
     elif wrong.dtype.kind in "iu":
         limits = np.iinfo(wrong.dtype)
         values = [0, 1, 2, limits.max, limits.min, 10**4 % limits.max]
+    elif wrong.dtype.kind == "U" and wrong.nbytes and rng.random() < 0.5:
+        points = wrong.reshape(-1).view(np.uint32)
+        points[int(rng.integers(points.size))] = one_of(rng, [0, 0xD800, 0xDFFF, 0x110000, 2**32 - 1, 0x1F600])
+        return wrong
     else:
         return np.roll(wrong, 1)
     with np.errstate(all="ignore"):
@@ -166,11 +183,12 @@ def with_wrong_text(header: Any, rng: Rng) -> str:
 def with_huge_shape(path: Path, rng: Rng) -> None:
     """An array claims to be far larger than it is."""
     claimed = one_of(rng, [(10**12,), (2**62, 2**62), (-1, 5), (10**5, 10**5)])
+    kind = one_of(rng, ["<f8", "<U0", "|S0", "<U3"])
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = one_of(rng, sorted(members))
     start = io.BytesIO()
-    np.lib.format.write_array_header_1_0(start, {"descr": "<f8", "fortran_order": False, "shape": claimed})
+    np.lib.format.write_array_header_1_0(start, {"descr": kind, "fortran_order": False, "shape": claimed})
     members[name] = start.getvalue() + members[name][128:]
     with zipfile.ZipFile(path, "w") as archive:
         for member, content in members.items():

@@ -66,6 +66,10 @@ def make_more_files(folder: Path, X: np.ndarray, few: list[str]) -> None:
     (folder / "report.pdf").write_bytes(b"%PDF-1.7")
     (folder / "broken.jsonl").write_text("\n".join([*lines, '{"a": 1,']))
     (folder / "changing.jsonl").write_text("\n".join([*lines, '{"a": "many"}']))
+    (folder / "deep.jsonl").write_text('{"a": ' + "[" * 1000 + "]" * 1000 + "}")
+    (folder / "two_labels.csv").write_text("row,label\n1,left\n1,right\n40,right\n")
+    (folder / "no_newline.csv").write_text("a,b,side")
+    np.save(folder / "no_columns.npy", np.zeros((60, 0)))
     (folder / "damaged.feather").write_bytes(b"ARROW1\0\0 and no more")
     (folder / "more.csv").write_text("a,b\n1,2\n")
     (folder / "mixed_encodings.csv").write_bytes(

@@ -389,7 +389,7 @@ def test_a_text_that_is_not_utf_8_inside_a_parquet_file_is_told(heaps, folder, c
     content = Path("data.parquet").read_bytes()
     Path("data.parquet").write_bytes(content.replace(b"a note on the row 9", b"a n\xf3te on the row 9"))
     hidegl("label data.parquet --labels kind --effort quick", expected=1)
-    assert "hidegl: the data cannot be read: its file is damaged" in capsys.readouterr().err
+    assert "hidegl: data.parquet cannot be read: it is damaged" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["data.parquet"]
 
 
@@ -643,3 +643,16 @@ def test_spellings_of_one_class(heaps, folder, capsys):
     for command in ("audit", "suggest -n 3"):
         hidegl(f"{command} data.csv --labels kind --merge-names --force")
         assert "Left counts as 'left', in 1 rows" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(("key", "option"), [("row", ""), ("id", "--id id")])
+def test_two_labels_of_one_row_must_agree(key, option, heaps, folder, capsys):
+    X, truth = heaps
+    write_csv("data.csv", {"id": range(300), **{f"x{j}": X[:, j] for j in range(8)}})
+    given = [f"{row},{truth[row]}" for row in range(0, 300, 25)]
+    Path("labels.csv").write_text("\n".join([f"{key},label", *given, given[0], "25,"]))
+    hidegl(f"label data.csv --labels labels.csv {option} --effort quick -o out.csv")
+    assert "12 in labels.csv" in capsys.readouterr().err
+    Path("labels.csv").write_text("\n".join([f"{key},label", *given, "25,above"]))
+    hidegl(f"label data.csv --labels labels.csv {option} --effort quick -f", 2)
+    assert f"labels.csv has two labels for {key} 25: 'left' and 'above'" in capsys.readouterr().err

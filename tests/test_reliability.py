@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -67,6 +68,40 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     with pytest.raises(FileExistsError):
         write(tmp_path / "file")
     assert victim.read_text() == "mine"
+
+
+@on_unix
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.link").symlink_to(f"elsewhere/{name}")
+    (tmp_path / "elsewhere" / "old").write_text("before")
+    for name in ("old", "new"):
+        write(tmp_path / f"{name}.link")
+        assert (tmp_path / f"{name}.link").is_symlink()
+        assert (tmp_path / "elsewhere" / name).read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 2
+
+
+@on_unix
+@pytest.mark.parametrize("what", ["folder", "pipe", "link to a pipe", "loop"])
+def test_what_is_no_file_is_not_replaced(what, tmp_path, moons):
+    path = tmp_path / "place.csv"
+    if what == "folder":
+        path.mkdir()
+    elif what == "loop":
+        path.symlink_to("place.csv")
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        path.symlink_to("pipe") if what == "link to a pipe" else (tmp_path / "pipe").rename(path)
+    before = path.lstat()
+    X, y = moons[:2]
+    model = HiDeGL(10, random_state=0).fit(X, y)
+    for writer in (model.save, model.write_labels):
+        with pytest.raises(ValueError, match="name a file"):
+            writer(path)
+    assert (path.lstat().st_mode, path.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 
 def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
@@ -192,6 +227,60 @@ def test_wrong_values_and_shapes_are_refused(saved, tmp_path, values, arrays):
     with pytest.raises(DamagedFileError, match=f"{path} is not a hidegl model, or it is damaged: .{{5,}}") as caught:
         hidegl.load(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("wrong", ["\ud800", 0x110000])
+def test_names_of_no_characters_are_refused(wrong, tmp_path, moons, monkeypatch):
+    X, y, _ = moons
+    names = np.array(["one", "two", "three", None], dtype=object)[y]
+    HiDeGL(10, random_state=0).fit(pd.DataFrame(X).add_prefix("x"), names).save(tmp_path / "model")
+    for array in ("classes", "feature_names"):
+
+        def change(texts):
+            texts = texts.copy()
+            texts.reshape(-1).view(np.uint32)[0] = ord(wrong) if isinstance(wrong, str) else wrong
+            return texts
+
+        with monkeypatch.context() as unchecked:
+            unchecked.setattr(archives, "are_characters", lambda _: True)
+            path = changed(tmp_path / "model", tmp_path / "changed", arrays={array: change})
+        with pytest.raises(DamagedFileError, match="must hold characters of Unicode"):
+            hidegl.load(path)
+    with pytest.raises(ValueError, match="classes cannot be saved: it holds what is no character"):
+        HiDeGL(10, random_state=0).fit(X, np.where(names == "one", "\ud800", names)).save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["<U0", "|S0"])
+def test_things_without_a_size_take_no_memory(kind, saved, tmp_path):
+    content = io.BytesIO()
+    header = {"descr": kind, "fortran_order": False, "shape": (99_999_999_999,)}
+    np.lib.format.write_array_header_1_0(content, header)
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "model", "w") as archive:
+        for name, old in members.items():
+            archive.writestr(name, content.getvalue() if name == "classes.npy" else old)
+    with pytest.raises(DamagedFileError, match="things without a size"):
+        hidegl.load(tmp_path / "model")
+
+
+@on_unix
+def test_nobody_waits_for_a_pipe(folder, capsys, moons):
+    os.mkfifo("pipe.csv")
+    for command in (
+        "inspect pipe.csv",
+        "inspect /dev/zero",
+        "label pipe.csv",
+        "label data.csv --labels pipe.csv",
+        "predict pipe.csv data.csv",
+    ):
+        Path("data.csv").write_text("a,b\n1,2\n3,4\n")
+        assert run(command.split()) == 2
+        assert "is a device or a pipe" in " ".join(capsys.readouterr().err.split()), command
+    with pytest.raises(DamagedFileError, match="a device or a pipe, and no file"):
+        hidegl.load("pipe.csv")
+    with pytest.raises(ValueError, match="is a device or a pipe"):
+        hidegl.read_rows("pipe.csv")
 
 
 def test_other_byte_orders_and_layouts_load(saved, tmp_path):
@@ -345,16 +434,20 @@ BASE = "label data.csv --labels side --effort quick"
         ("audit data.csv --labels side -o data.csv -f", "would replace the data"),
         ("predict data.csv data.csv -o data.csv -f", "would replace the data"),
         (f"{BASE} --model /dev/null -f", "--model /dev/null is a device or a pipe"),
+        (f"{BASE} -o loop.csv -f", "-o loop.csv is a link that leads to itself: name a file"),
+        (f"{BASE} -o far.csv", "far for far.csv: create it first"),
         (f"{BASE} --report no/report.html", "there is no folder no"),
         (f"{BASE} --seed -1", "--seed"),
     ],
 )
 def test_outputs_are_checked_before_the_work(folder, capsys, command, said):
     Path("link.csv").symlink_to("data.csv")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    Path("loop.csv").symlink_to("loop.csv")
+    Path("far.csv").symlink_to("far/data.csv")
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.exists()}
     assert run(shlex.split(command)) == 2
     assert said in " ".join(capsys.readouterr().err.split())
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(folder, capsys, monkeypatch):

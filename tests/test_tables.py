@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ import pytest
 
 from commands import hidegl
 from hidegl import AutoHiDeGL
+from hidegl.basics.archives import HEADER, read_archive, write_archive
+from hidegl.basics.stored import Stored
 from hidegl.embedding import TableEncoder, load_embedder
 from hidegl.embedding.column_kinds import kind_of
 
@@ -68,7 +71,7 @@ KINDS = {
     "a flag": (pa.array(["yes", None, None]), "x", "category", ""),
     "empty": (pa.array([None, None], pa.string()), "x", "", "empty"),
     "only blanks": (pa.array(["", " "]), "x", "", "empty"),
-    "nested": (pa.array([{"a": 1}, {"a": 2}]), "x", "", "struct<a: int64>"),
+    "nested": (pa.array([{"a": 1}, {"a": 2}]), "x", "", "structures"),
 }
 
 
@@ -120,7 +123,7 @@ def test_new_rows_may_hold_new_categories_gaps_and_columns_in_any_order():
     assert encoder.filled_["age"] == 2
     with pytest.raises(ValueError, match="X lacks columns that were learned from: age"):
         encoder.transform(pa.table({"city": ["Rome"]}))
-    with pytest.raises(ValueError, match="the column 'age' cannot be used: it holds string, but held numbers"):
+    with pytest.raises(ValueError, match="the column 'age' cannot be used: it holds text, but held numbers"):
         encoder.transform(pa.table({**new, "age": ["old", "older", "x"]}))
 
 
@@ -199,3 +202,36 @@ def test_margins_of_images_stay_and_other_constants_go(folder, capsys):
     write("few.csv", {**{name: columns[name] for name in ("pixel_4", "pixel_5", "pixel_6")}, "kind": few})
     hidegl("label few.csv --labels kind --effort quick")
     assert "pixel_5 (the same in every row)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("0.scale", 5e-324), ("0.code.high", 1e308), ("2.code.middle", 1e308), ("2.scale", 1e-320), ("1.scale", 1e-310)],
+)
+def test_an_encoder_that_gives_no_finite_numbers_is_refused(place, value):
+    days = pa.array(range(30), pa.int32()).cast(pa.date32())
+    table = pa.table({"a": [1.0, 2.0, 5.0] * 10, "kind": ["x", "y", "z"] * 10, "day": days})
+    values, arrays = TableEncoder(["a", "kind", "day"]).fit(table).__hidegl_state__()
+    assert TableEncoder.restored(Stored(values, arrays)).transform(table).shape == (30, 9)
+    number, *names, last = place.split(".")
+    inside = values["columns"][int(number)]
+    for name in names:
+        inside = inside[name]
+    inside[last] = value
+    if last == "high":
+        values["columns"][0]["scale"] = 1e-10
+    with pytest.raises(ValueError, match=r"scale must leave all numbers finite|middle must be a number in"):
+        TableEncoder.restored(Stored(values, arrays))
+
+
+def test_a_model_with_an_embedder_of_other_columns_is_damaged(folder, capsys):
+    Path("data.csv").write_text(
+        "".join(f"{line}\n" for line in ["a,kind,side", *(f"{i % 7},{'xy'[i % 2]},{'lr'[i % 2]}" for i in range(40))])
+    )
+    hidegl("label data.csv --labels side --model m.hidegl --effort quick")
+    header, arrays = read_archive("m.hidegl")
+    header["embedder"]["columns"].pop()
+    del header["format"]
+    write_archive("other.hidegl", header, {name: arrays[name] for name in arrays if name != HEADER})
+    hidegl("predict other.hidegl data.csv", 1)
+    assert "its embedder makes 1 columns, but it learned from 3" in capsys.readouterr().err

@@ -15,13 +15,15 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from hidegl import AutoHiDeGL, load
-from hidegl.embedding import TextEmbedder, load_embedder, minilm
+from hidegl.embedding import TextEmbedder, load_embedder, minilm, ways
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from commands import hidegl
 from hidegl.cli import cache
 from hidegl.cli.running import run
+from hidegl.cli.saved import read_embedder
+from hidegl.cli.texts import functions_of_this_folder
 
 TOPICS = {
     "weather": ("rain", "cloud", "storm", "wind", "snow", "sun"),
@@ -155,6 +157,32 @@ def test_another_embedder_of_the_same_name_is_refused(own_embedder, tmp_path):
     own_embedder.letters = lambda texts: letters(texts)[:, ::-1]
     with pytest.raises(ValueError, match="gives other vectors than those that the model was made with"):
         load_embedder(tmp_path / "model", embedder="own_embedder:letters")
+
+
+@pytest.mark.parametrize("name", [None, "words", "pretty", "org/model"])
+def test_a_model_file_makes_no_module_of_the_folder_run(name, folder, monkeypatch):
+    """Installed modules come first even where the user names a function of the folder."""
+    before, seen = list(sys.path), []
+    monkeypatch.setattr("hidegl.embedding.load_embedder", lambda *_, **__: seen.append(list(sys.path)) or "embedder")
+    read_embedder(Path("model"), name)
+    read_embedder(Path("model"), "own:letters")
+    assert seen == [before, [*before, str(folder)]]
+    assert sys.path == before
+    for other in ("auto", name or "auto"):
+        with functions_of_this_folder(other):
+            assert sys.path == before
+
+
+def test_words_without_components_are_refused():
+    values, arrays = TextEmbedder("words").fit(sentences()[0]).way_.state()
+    with pytest.raises(ValueError, match="components of the embedder must be one or more"):
+        ways.restored((values, {**arrays, "components": arrays["components"][:0]}))
+
+
+def test_a_folder_that_a_model_file_names_has_to_be_named_again(folder):
+    Path("pretty").mkdir()
+    with pytest.raises(ValueError, match="the model in 'pretty': if you trust it, name it again"):
+        ways.restored(({"name": "pretty", "mark": "x"}, {}))
 
 
 @needs_minilm
@@ -377,8 +405,10 @@ def test_a_sentence_transformers_model_is_named_by_its_path(folder, tiny_sentenc
     hidegl(f"label notes.csv --labels topic --embedder {tiny_sentence_model} --effort quick --model notes.hidegl")
     assert f"240 texts by {tiny_sentence_model}" in " ".join(capsys.readouterr().err.split())
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
-    hidegl("predict notes.hidegl new.csv")
+    hidegl("predict notes.hidegl new.csv", 1)
+    assert "if you trust it, name it again as the embedder" in capsys.readouterr().err  # a folder may hold code
+    hidegl(f"predict notes.hidegl new.csv --embedder {tiny_sentence_model}")
     assert len(read("new.predicted.csv")) == 2
     (tiny_sentence_model / "modules.json").write_text("[]")
-    assert run(["predict", "notes.hidegl", "new.csv", "-f"]) == 1
+    assert run(["predict", "notes.hidegl", "new.csv", "-f", "--embedder", str(tiny_sentence_model)]) == 1
     assert "the embedder of notes.hidegl cannot be used" in capsys.readouterr().err

@@ -37,6 +37,10 @@ MOST_SAID = 300
 """Longer explanations are cut: a file can hold anything."""
 
 
+LAST_CHARACTER, FIRST_HALF, LAST_HALF = 0x10FFFF, 0xD800, 0xDFFF
+"""The last code point of Unicode, and those between which halves of pairs (surrogates) are, which are no characters."""
+
+
 class DamagedFileError(ValueError):
     """A file that hidegl did not write, or that was changed since."""
 
@@ -62,6 +66,8 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], array
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"{name.removeprefix(PARAMETER)} cannot be saved without pickle: it holds Python objects")
+        if array.dtype.kind == "U" and not are_characters(array):
+            raise ValueError(f"{name.removeprefix(PARAMETER)} cannot be saved: it holds what is no character")
     text = json.dumps({"format": FORMAT, **header}, default=np.generic.item)
     with replacing(Path(path)) as file:
         np.savez(file, **{HEADER: np.array(text)}, **arrays)  # type: ignore[arg-type]  # numpy's stubs mistake **
@@ -86,6 +92,8 @@ class StoredArrays(Arrays):
 
     def __init__(self, path: str | os.PathLike[str], kind: str = "model") -> None:
         self._path, self._kind = path, kind
+        if Path(path).exists() and not Path(path).is_file():  # to open a pipe is to wait
+            raise DamagedFileError(path, "it is a folder, a device or a pipe, and no file", kind)
         self._file = Path(path).open("rb")  # noqa: SIM115  # open for as long as this object lives
         with refusing(path, kind):
             self._archive = zipfile.ZipFile(self._file)
@@ -123,6 +131,8 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
         size = math.prod(shape) * dtype.itemsize
         if dtype.hasobject:
             raise ValueError("it holds Python objects")
+        if not dtype.itemsize and 0 not in shape:  # numpy would make room for more than nothing
+            raise ValueError("it holds things without a size")
         if min(shape, default=0) < 0 or size != member.file_size - file.tell():
             raise ValueError("it is not as large as it says")
         array = np.zeros(math.prod(shape), dtype)
@@ -134,6 +144,12 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
                     raise EOFError("it ended too early")
                 view = view[taken:]
     return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def are_characters(texts: NDArray[np.str_]) -> bool:
+    """Whether each code point of an array of texts is one of Unicode, and no half of a pair (surrogate)."""
+    points = texts.reshape(-1).view(np.uint32) if texts.nbytes else np.empty(0, dtype=np.uint32)
+    return bool(np.all(points <= LAST_CHARACTER) and not np.any((points >= FIRST_HALF) & (points <= LAST_HALF)))
 
 
 def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:

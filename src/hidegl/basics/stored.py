@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import Arrays, under
+from hidegl.basics.archives import Arrays, are_characters, under
 from hidegl.basics.checks import check_count, check_name, check_number
 
 FINITE, NOT_NAN = "(-inf, inf)", "[-inf, inf]"
@@ -77,7 +77,7 @@ class Stored:
         return bool(self.value(name))
 
     def text(self, name: str) -> str:
-        check_is(f"{self._where}{name}", self.value(name), str)
+        check_text(f"{self._where}{name}", self.value(name))
         return str(self.value(name))
 
     def one_of(self, name: str, names: Iterable[str | None]) -> Any:
@@ -92,7 +92,7 @@ class Stored:
         """A list of different texts."""
         found = self.several(name)
         for number, value in enumerate(found):
-            check_is(f"{self._where}{name}.{number}", value, str)
+            check_text(f"{self._where}{name}.{number}", value)
         if len(set(found)) < len(found):
             raise ValueError(f"{self._where}{name} must hold different names")
         return found
@@ -121,6 +121,8 @@ class Stored:
         found = np.ascontiguousarray(found, dtype=dtype or found.dtype.newbyteorder("="))
         if found.dtype.kind in "iuf" and not within(found, interval):
             raise ValueError(f"{self._where}{name} must hold numbers in {interval}")
+        if found.dtype.kind == "U" and not are_characters(found):
+            raise ValueError(f"{self._where}{name} must hold characters of Unicode")
         return found
 
     def distributions(self, name: str, shape: str) -> NDArray[np.float64]:
@@ -154,6 +156,12 @@ def check_sums(name: str, P: NDArray[Any]) -> None:
     """Rows must sum to one, up to rounding."""
     if not np.all(np.abs(P.sum(axis=-1, dtype=np.float64) - 1) <= ROUNDING):
         raise ValueError(f"{name} must have rows that sum to 1")
+
+
+def check_text(name: str, value: Any) -> None:
+    check_is(name, value, str)
+    if not are_characters(np.array([value])):
+        raise ValueError(f"{name} must hold characters of Unicode")
 
 
 def check_is(name: str, value: Any, kind: type) -> None:

@@ -61,8 +61,9 @@ TOGETHER: ContextVar[Waiting | None] = ContextVar("files that wait for others", 
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write, which takes the place of `path` when all went well and vanishes otherwise.
 
-    Within `together` it takes that place when all the others do.
+    Within `together` it takes that place when all the others do. A link stays: the file that it leads to is replaced.
     """
+    path = file_at(path)
     remove_stale(path)
     temporary, descriptor = new_part(path)
     own = Waiting([(temporary, path, None if fcntl is None else os.dup(descriptor))])
@@ -98,6 +99,25 @@ def together() -> Iterator[None]:
     finally:
         TOGETHER.reset(token)
         waiting.vanish()
+
+
+class NotAFileError(ValueError):
+    """Something is at a path that no file may take the place of."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} {what}: name a file")
+
+
+def file_at(path: Path) -> Path:
+    """The file to write: where a link leads. Folders, pipes and devices are refused: a file would take their place."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise NotAFileError(path, "is a folder")
+    if target.is_symlink():
+        raise NotAFileError(path, "is a link that leads to itself")
+    if target.exists() and not target.is_file():
+        raise NotAFileError(path, "is a device or a pipe")
+    return target
 
 
 def new_part(path: Path) -> tuple[Path, int]:

@@ -126,7 +126,7 @@ def label(
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    with writing(out), together():
+    with work.warnings_as_notes(screen), writing(out), together():
         tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
         if model is not None:
             with writing(model):

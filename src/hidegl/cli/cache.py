@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class VectorCache:
 
 def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
     """What the cache holds; None if it holds nothing, or a file that was cut short."""
-    if path is None:
+    if path is None or not path.is_file():
         return None
     try:
         vectors: Any = np.load(path, allow_pickle=False)
@@ -54,7 +54,7 @@ def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
 
 def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> None:
     """Write vectors to the cache, if they took long; if it cannot be done, the next command computes them again."""
-    if path is not None and seconds >= WORTH_KEEPING:
+    if is_worth_it(path, seconds):
         with suppress(OSError):
             make_folder(path.parent)
             with replacing(path) as file:
@@ -63,7 +63,7 @@ def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> Non
 
 def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
     """What was chosen under this name, if the cache holds it and it is one of ours: files of others are not trusted."""
-    if path is None or not path.exists():
+    if path is None or not path.is_file():
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
         values = embedder_values(path) or {}
@@ -75,13 +75,24 @@ def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
 
 def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) -> None:
     """Write an embedder to the cache, if it took long to choose."""
-    if path is not None and seconds >= WORTH_KEEPING:
+    if is_worth_it(path, seconds):
         values, arrays = embedder.__hidegl_state__()
         with suppress(OSError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, prefixed(EMBEDDER, arrays))
 
 
+def is_worth_it(path: Path | None, seconds: float) -> TypeGuard[Path]:
+    """Whether something that took this long is kept there. Nothing is where a link or a pipe stands: it is not ours."""
+    return (
+        path is not None
+        and seconds >= WORTH_KEEPING
+        and (path.is_file() or not path.exists())
+        and not path.is_symlink()
+    )
+
+
 def make_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / ".gitignore").write_text("*\n")
+    with suppress(FileExistsError), (folder / ".gitignore").open("x") as file:
+        file.write("*\n")

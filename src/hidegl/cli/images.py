@@ -85,7 +85,7 @@ def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple
     place = place_of(source, choice, paths, names, used=cached and name in ("auto", *OWN))
     place, begun = place and place.with_suffix(".npz"), time.perf_counter()
     try:
-        with functions_of_this_folder():
+        with functions_of_this_folder(name):
             embedder = read_image_embedder(place, name) or ImageEmbedder(name).fit(paths)
         keep_embedder(place, embedder, time.perf_counter() - begun)
     except UnreadableImageError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.files.codes import EXACT
 from hidegl.files.columns import is_text, spoken
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import read_label_columns, read_labels
@@ -65,7 +67,8 @@ class LabelColumn:
                 f"help most"
             )
         if len(self.classes) == 1:
-            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class")
+            told = "".join(f"; {note}" for note in self.notes)
+            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
 
 
 def known(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -109,6 +112,8 @@ def labels_as_written(table: Table, option: str | None, id_column: str | None, e
         raise UseError(
             f"--labels {option}: there is no such column and no such file{perhaps(option, table.names) or '; ' + has}"
         )
+    if not (Path(option).is_file() or Path(option).is_dir()):
+        raise UseError(f"--labels {option} is a device or a pipe: name a file")
     return file_labels(table, Path(option), id_column, encoding)
 
 
@@ -158,14 +163,29 @@ def file_labels(table: Table, path: Path, id_column: str | None, encoding: str |
             f"{path} has {labels.n_rows:,} rows, but the data has {table.n_rows:,}: give one label per row, or add a "
             f"column 'row' with row numbers from 0, or name an id column of both files with --id"
         )
-    y = np.full(table.n_rows, None, dtype=object)
-    y[rows] = [value if is_known else None for value, is_known in zip(found.tolist(), known(found), strict=True)]
+    shown = labels.column(key) if key else rows
+    y = placed(found, rows, table.n_rows, path, lambda place: f"{key or 'row'} {shown[place]}")
     return LabelColumn(y, str(path), None, notes)
 
 
 def came_from(table: Table, path: Path) -> list[str]:
     """The columns of a table from which Studio took over labels of its file."""
     return [name for name in read_label_columns(path) if name in table.names]
+
+
+def placed(
+    found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: Path, where: Callable[[int], str]
+) -> NDArray[Any]:
+    """Labels at their rows. A row may have the same label twice, but not two."""
+    y = np.full(n_rows, None, dtype=object)
+    for place in np.flatnonzero(known(found)).tolist():
+        row, label = rows[place], found[place : place + 1].tolist()[0]
+        if y[row] not in (None, label):
+            raise UseError(
+                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
+            )
+        y[row] = label
+    return y
 
 
 def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
@@ -229,13 +249,15 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
     elif pa.types.is_integer(kind):
-        y = pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+        y = integers(column)
     elif is_text(kind):
         y, blank = text_labels(column)
         for text, n in blank.items():
             notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
         raise UseError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
+    if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
+        notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
         raise UseError(
@@ -245,8 +267,18 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
     return y, notes
 
 
+def integers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Whole numbers, with −1 for nothing; as texts if some have no room in 64 bits with a sign."""
+    try:
+        return pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+    except pa.ArrowInvalid:
+        return np.array(pc.cast(column, pa.string()).to_pylist(), dtype=object)
+
+
 def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
+    if np.any(np.abs(given) > EXACT):
+        raise UseError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
         raise UseError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")

@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import together
 from hidegl.cli.labels import known
 from hidegl.cli.work import Model, Task
-from hidegl.files.mistakes import UseError, WorkError, check_new_file, writing
+from hidegl.files.columns import fits_into_cell, spoken
+from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
 from hidegl.files.tables import MemoryTable
-from hidegl.files.writing import TABLES, label_columns, table_writer, write_table
+from hidegl.files.writing import DELIMITERS, TABLES, label_columns, table_writer, write_table
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
@@ -57,12 +59,13 @@ def write_labelled(
     acceptance: Acceptance | None = None,
     review: Path | None = None,
 ) -> Tally:
-    """Write all input rows in their order: their columns except vectors, and label, confidence and given.
+    """Write all input rows in their order: their columns (`kept_in`), and label, confidence and given.
 
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
     tally, start = Tally(labels.classes), 0
-    columns = InputColumns(task.table.batches(task.kept)) if task.kept else None
+    names = kept_in(out, task)
+    columns = InputColumns(task.table.batches(names)) if names else None
     with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
         write_review = None if review is None else files.enter_context(table_writer(review, task.signs))
         for block in labels:
@@ -78,6 +81,16 @@ def write_labelled(
                 write_review(review_columns({**number, **row, **number}, block, acceptance))
             start += n
     return tally
+
+
+def kept_in(out: Path, task: Task) -> list[str]:
+    """The columns of the input that go to a file: all that are kept, but to CSV only those that fit into a cell."""
+    kinds = {name: task.table.schema.field(name).type for name in task.kept}
+    lost = [] if out.suffix.lower() not in DELIMITERS else [name for name in kinds if not fits_into_cell(kinds[name])]
+    if lost:
+        held = named(f"{name!r} ({spoken(kinds[name])})" for name in lost)
+        warn_user(f"{out.name} is written without {held}, which no cell can hold: -o OUT.parquet or OUT.jsonl keeps it")
+    return [name for name in kinds if name not in lost]
 
 
 def review_columns(rows: dict[str, Any], block: LabelledBlock, acceptance: Acceptance) -> dict[str, Any]:

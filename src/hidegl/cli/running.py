@@ -93,7 +93,8 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     except (WorkError, DamagedFileError) as error:
         return str(error), 1
     except MemoryError as error:
-        return str(error) or "there is not enough memory", 1
+        ours = str(error) if type(error) is MemoryError else ""  # others tell of arrays and allocations
+        return ours or "there is not enough memory: close other programs, or convert the data to Parquet", 1
     except Exception as error:
         if DEBUG in os.environ:
             traceback.print_exc()

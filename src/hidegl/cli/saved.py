@@ -67,6 +67,7 @@ def predict(
     if not learned.given_labels_.any:
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
+    check_width(model, learned, reader)
     asked = work.Asked(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
@@ -160,6 +161,8 @@ def read_model(path: Path) -> Model:
         raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
     if path.is_dir():
         raise UseError(f"{path} is a folder, not a model")
+    if not path.is_file():
+        raise UseError(f"{path} is a device or a pipe, not a model")
     try:
         return load(path)
     except ValueError as error:
@@ -175,13 +178,25 @@ def described_embedder(values: dict[str, Any]) -> str:
     return f"{values['mark']}, for {values['kind']}"
 
 
+def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
+    """Raise an error if a damaged file holds an embedder of other vectors than those that its model learned from."""
+    if embedder is None:
+        return
+    is_table = embedder.kind == "table"
+    width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
+    if width != model.n_features_in_:
+        raise WorkError(
+            f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}"
+        )
+
+
 def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
     """The embedder of a model, which is not another one than that with this name."""
     from hidegl.cli.texts import functions_of_this_folder
     from hidegl.embedding import load_embedder
 
     try:
-        with functions_of_this_folder():
+        with functions_of_this_folder(name):
             found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
         raise WorkError(f"the embedder of {path} cannot be used: {error}") from error

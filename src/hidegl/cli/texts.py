@@ -18,6 +18,7 @@ from hidegl.cli.screen import Screen
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
+from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.mistakes import UseError
 from hidegl.files.tables import Table
@@ -60,7 +61,7 @@ class TextVectors:
     def learned(self, texts: list[str], name: str) -> tuple[NDArray[np.float32], TextEmbedder]:
         """With the embedder of this name, which may learn from the texts."""
         try:
-            with functions_of_this_folder():
+            with functions_of_this_folder(name):
                 embedder = TextEmbedder(name).fit(texts)
         except (ImportError, ValueError, OSError) as error:
             raise UseError(f"--embedder: {error}") from error
@@ -87,10 +88,16 @@ class TextVectors:
 
 
 @contextmanager
-def functions_of_this_folder() -> Iterator[None]:
-    """Modules in the working folder can be named, as with `python -m`."""
+def functions_of_this_folder(name: str | None) -> Iterator[None]:
+    """A context in which a function of a module in the working folder can be named; installed modules come first.
+
+    It changes nothing if the user named no function: then no module of the folder is meant.
+    """
+    if name is None or not is_function(name):
+        yield
+        return
     before = list(sys.path)
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.append(str(Path.cwd()))
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ from hidegl.basics.archives import State
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.embedding.column_kinds import DATE_FORMATS, EPOCHS, MOST_LEVELS, Kind
 from hidegl.embedding.ways import Words
+from hidegl.files.columns import is_text, spoken
 from hidegl.structure.preparation import column_bounds
 
 Numbers = NDArray[np.float64]
@@ -26,6 +27,13 @@ LEARNED_ROWS = 20_000
 """The median of a column is learned from about this number of rows."""
 
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
+
+
+LAST_SECOND = 1e13
+"""Times with microseconds in 64 bits are within this number of seconds of 1970."""
+
+LARGEST = 1e140
+"""Larger numbers are refused by the estimators: their squares overflow."""
 
 
 class Code(Protocol):
@@ -40,6 +48,10 @@ class Code(Protocol):
     @property
     def n_dimensions(self) -> int:
         """How many of its numbers are free to differ."""
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Between which its numbers are."""
 
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         """Numbers (n, parts), and the number of cells that were empty and have been filled in."""
@@ -72,6 +84,11 @@ class NumberCode:
     def parts(self) -> list[str]:
         return [""]
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        low, high = (bound if np.isfinite(bound) else np.sign(bound) * LARGEST for bound in (self.low, self.high))
+        return min(low, self.median), max(high, self.median)
+
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         values, filled = self.filled(column)
         return np.clip(values, self.low, self.high)[:, None], filled
@@ -99,6 +116,7 @@ class CategoryCode:
 
     levels: tuple[str, ...]
     kind: ClassVar[str] = "category"
+    reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
@@ -134,6 +152,7 @@ class DateCode:
     how: str
     has_times: bool
     kind: ClassVar[str] = "date"
+    reach: ClassVar[tuple[float, float]] = (-2 * LAST_SECOND / YEAR, 2 * LAST_SECOND / YEAR)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
@@ -165,7 +184,8 @@ class DateCode:
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         how = stored.one_of("how", ("", *EPOCHS, *DATE_FORMATS))
-        return cls(stored.number("middle", FINITE), how, stored.flag("has_times"))
+        middle = stored.number("middle", f"[-{LAST_SECOND}, {LAST_SECOND}]")
+        return cls(middle, how, stored.flag("has_times"))
 
 
 @dataclass(frozen=True)
@@ -174,6 +194,7 @@ class TextCode:
 
     words: Words
     kind: ClassVar[str] = "text"
+    reach: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     @classmethod
     def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
@@ -209,9 +230,12 @@ def as_floats(column: pa.ChunkedArray) -> Numbers:
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         if pa.types.is_boolean(kind):
             column = pc.cast(column, pa.int8())
-        elif not pa.types.is_decimal(kind):
-            raise ValueError(f"it holds {kind}, but held numbers when the model was made")
-        column = pc.cast(column, pa.float64())
+        elif not (pa.types.is_decimal(kind) or is_text(kind)):
+            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made")
+        try:
+            column = pc.cast(column, pa.float64())
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made") from error
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 

@@ -15,6 +15,7 @@ from hidegl.basics.archives import State, prefixed
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, NumberCode
 from hidegl.embedding.column_kinds import Kind, kind_of
+from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 from hidegl.files.mistakes import GapsError, named
 
@@ -165,7 +166,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             part = stored.part(str(number), values)
             code = CODES[part.one_of("kind", CODES)].restored(part.part("code", part.value("code"), ""))
             offset = part.array("offset", "numbers", str(len(code.parts)))
-            encoder.encoded_.append(EncodedColumn(part.text("name"), code, offset, part.number("scale", "(0, inf)")))
+            column = EncodedColumn(part.text("name"), code, offset, part.number("scale", "(0, inf)"))
+            with np.errstate(over="ignore"):
+                if not np.all(np.isfinite((np.array(code.reach)[:, None] - offset) / column.scale)):
+                    raise ValueError(f"{number}.scale must leave all numbers finite, got {column.scale}")
+            encoder.encoded_.append(column)
         encoder.columns = encoder.input_names
         if not encoder.columns or len(set(encoder.columns)) < len(encoder.columns):
             raise ValueError("the columns of the encoder must be there, and have different names")
@@ -174,10 +179,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def as_table(X: Any) -> pa.Table:
     """The columns of a data frame of pandas or polars, or a table of pyarrow."""
-    if isinstance(X, pa.Table):
-        return X
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
+    if isinstance(X, pa.Table) or hasattr(X, "__arrow_c_stream__"):
+        return plain(pa.table(X))
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         return pa.Table.from_pandas(X, preserve_index=False)
     if isinstance(X, dict):

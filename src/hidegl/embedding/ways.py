@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -120,6 +120,8 @@ class Words:
         stored.sizes["terms"] = len(terms)
         idf = stored.array("idf", "numbers", "terms", "[0, 1e6]")
         components = stored.array("components", "numbers of their own precision", "columns terms", "[-1e6, 1e6]")
+        if not len(components):
+            raise ValueError("the components of the embedder must be one or more")
         return cls(terms, idf, components)
 
     def state(self) -> State:
@@ -181,7 +183,12 @@ class Named:
 
 def is_function(name: str) -> bool:
     """Whether the name is that of a function, package.module:function, and not a path."""
-    return re.fullmatch(r"[\w.]+:\w+", name) is not None and not Path(name).exists()
+    return re.fullmatch(r"[\w.]+:\w+", name) is not None and not is_path(name)
+
+
+def is_path(name: str) -> bool:
+    """Whether a file or folder has this name; a text that can be no name is none."""
+    return os.path.exists(name)  # noqa: PTH110  # which raises no error
 
 
 def function_named(name: str) -> Callable[[list[str]], Any]:
@@ -196,7 +203,9 @@ def function_named(name: str) -> Callable[[list[str]], Any]:
 
 
 def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
-    """The model of this name; with `local`, only if it is on this machine."""
+    """The model of this name; with `local`, only if it is on this machine, and no folder: that may hold code."""
+    if local and is_path(name):
+        raise ValueError(f"it was made with the model in {name!r}: if you trust it, name it again as the embedder")
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:

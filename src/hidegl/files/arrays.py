@@ -41,6 +41,8 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
         )
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]
+    if not X.shape[1]:
+        raise UseError(f"{path}: the matrix has rows, but no columns to learn from")
     beside = {
         name: pa.array(array.astype(str) if array.dtype.kind in "US" else array)
         for name, array in arrays.items()

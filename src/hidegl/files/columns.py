@@ -20,6 +20,12 @@ def spoken(kind: pa.DataType) -> str:
         return "text"
     if types.is_temporal(kind):
         return "dates"
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return f"lists of {spoken(kind.value_type)}"
+    if types.is_struct(kind) or types.is_map(kind):
+        return "structures"
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return "bytes"
     return "nothing" if types.is_null(kind) else f"{kind}"
 
 
@@ -38,6 +44,14 @@ def is_vector(kind: pa.DataType) -> bool:
     types = pa.types
     lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return lists and is_numeric(kind.value_type)
+
+
+def fits_into_cell(kind: pa.DataType) -> bool:
+    """Whether text files can hold such values: no lists, no structures and no bytes."""
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    bytes_of_any_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return not (types.is_nested(kind) or bytes_of_any_kind or types.is_interval(kind))
 
 
 def holds_vectors_as_text(column: pa.ChunkedArray) -> bool:
@@ -65,13 +79,15 @@ def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     if is_text(column.type):
         parts = [parsed_vector(text) for text in column.to_pylist()]
         widths = {len(part) for part in parts}
-        if len(widths) == 1:
+        if len(widths) == 1 and widths != {0}:
             return np.array(parts, dtype=np.float32)
     else:
         widths = set(pc.unique(pc.list_value_length(column)).to_pylist())
-        if len(widths) == 1:
+        if len(widths) == 1 and widths != {0}:
             flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks])
             return flat.to_numpy(zero_copy_only=False).reshape(len(column), widths.pop())
+    if widths == {0}:
+        raise UseError(f"the vectors in the column {name!r} are empty: name other columns with --columns")
     raise UseError(f"the vectors in the column {name!r} have different lengths: {named(sorted(widths))}")
 
 

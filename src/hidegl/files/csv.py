@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.csv
 
 from hidegl.basics.memory import available_memory, readable
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.files.codes import with_codes_as_text
+from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, UseError, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
 LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 """No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
 
 
-def read_csv(path: Path, encoding: str | None = None) -> MemoryTable:
+def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) -> MemoryTable:
+    """The rows of a text file. With `numbers`, columns such as 007 are numbers too, and no texts."""
     available = available_memory()
     size = unpacked_size(path, available)
     if size > available:
@@ -30,27 +32,36 @@ def read_csv(path: Path, encoding: str | None = None) -> MemoryTable:
         )
     with pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(1 << 16)
+    if not start:
+        raise UseError(f"{path} is empty")
     layout = CsvLayout.of(path, start, encoding)
+    table = typed(path, layout)
+    doubled = sorted(name for name, times in Counter(table.column_names).items() if times > 1)
+    if doubled:
+        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
+    if any(pa.types.is_binary(field.type) for field in table.schema):
+        raise not_this_encoding(path, layout.encoding)
+    return MemoryTable(table if numbers else with_codes_as_text(path, layout, table), layout.notes, layout=layout)
+
+
+def typed(path: Path, layout: CsvLayout) -> pa.Table:
+    """The columns as numbers, dates or texts, whatever all their cells are."""
     types: dict[str, pa.DataType] = {}
     while True:  # a column may turn out to hold other things further down
         try:
-            table = layout.read(path, types)
-            break
+            return layout.read(path, types)
         except UnicodeDecodeError as error:
             raise not_this_encoding(path, layout.encoding) from error
         except pa.ArrowInvalid as error:
+            if STRADDLES in str(error) and layout.block_size < LONGEST_LINE:
+                layout.block_size = min(16 * layout.block_size, LONGEST_LINE)
+                continue
             wrong = re.match(r"In CSV column #(\d+): .*conversion error to (\w+)", str(error).replace("\n", " "))
             if wrong is None:
                 raise explained(path, error) from error
             number, kind = int(wrong[1]), wrong[2]
             name = layout.names[number] if number < len(layout.names) else str(number)
             types[name] = pa.float64() if kind == "int64" and types.get(name) != pa.float64() else pa.string()
-    doubled = sorted(name for name, times in Counter(table.column_names).items() if times > 1)
-    if doubled:
-        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
-    if any(pa.types.is_binary(field.type) for field in table.schema):
-        raise not_this_encoding(path, layout.encoding)
-    return MemoryTable(table, layout.notes, layout=layout)
 
 
 def unpacked_size(path: Path, most: int) -> int:
@@ -74,6 +85,8 @@ class CsvLayout:
     names: list[str]
     has_header: bool
     encoding: str = "utf-8"
+    block_size: int = 1 << 20
+    """The number of bytes that are parsed at once, at least a line."""
 
     @classmethod
     def of(cls, path: Path, start: bytes, encoding: str | None = None) -> CsvLayout:
@@ -101,13 +114,16 @@ class CsvLayout:
     def notes(self) -> tuple[str, ...]:
         return () if self.has_header else ("there is no header line: the columns are named column_0, column_1, …",)
 
-    def read(self, path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+    def read(self, path: Path, types: dict[str, pa.DataType], only: list[str] | None = None) -> pa.Table:
+        """The columns, or only some of them, with these types where they are given."""
         names = {} if self.has_header else {"column_names": self.names}
         return pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(encoding=self.encoding, **names),
+            read_options=pa.csv.ReadOptions(encoding=self.encoding, block_size=self.block_size, **names),
             parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(column_types=types, decimal_point=self.decimal),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=types, decimal_point=self.decimal, include_columns=only or []
+            ),
         )
 
 
@@ -118,6 +134,10 @@ def explained(path: Path, error: Exception) -> WorkError | UseError:
         return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
     if "invalid UTF8" in text or "codec can't decode" in text:
         return not_this_encoding(path, "utf-8")
+    if "Empty CSV file" in text:
+        return UseError(f"{path} holds no rows")
+    if STRADDLES in text:
+        return too_long_a_line(path)
     return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
 
 

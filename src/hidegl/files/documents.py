@@ -1,81 +1,102 @@
-"""Reading Excel sheets, JSON lines and Arrow files."""
+"""Reading JSON lines and Arrow files."""
 
 from __future__ import annotations
 
-import datetime
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
+from numpy.typing import NDArray
 
-from hidegl.files.mistakes import UseError, WorkError, damaged, named
+from hidegl.files.arrow import sound
+from hidegl.files.codes import EXACT, holds_whole_floats
+from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
+MOST_DEEP = 200
+"""Lists and objects that are nested deeper are refused."""
 
-def read_xlsx(path: Path) -> MemoryTable:
-    """The first sheet. Its first line names the columns."""
-    try:
-        from python_calamine import CalamineError, CalamineWorkbook
-    except ImportError as error:
-        raise WorkError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
-    try:
-        book = CalamineWorkbook.from_path(str(path))
-        header, *lines = book.get_sheet_by_index(0).to_python() or [[]]
-    except CalamineError as error:
-        raise damaged(path) from error
-    names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
-    doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if doubled:
-        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
-    columns = zip(*lines, strict=True) if lines else [[] for _ in names]
-    table = pa.table({name: cells(list(values)) for name, values in zip(names, columns, strict=True)})
-    sheets = book.sheet_names
-    notes = (f"{path.name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read",) if len(sheets) > 1 else ()
-    return MemoryTable(table, notes)
-
-
-def cells(values: list[Any]) -> pa.Array:
-    """A column of a sheet: of one type if all its cells are, and of texts otherwise."""
-    given = [None if value == "" else value for value in values]
-    kinds = {type(value) for value in given if value is not None}
-    if not kinds:
-        return pa.array(given)
-    if kinds <= {int, float}:
-        whole = all(value is None or float(value).is_integer() for value in given)
-        return pa.array([None if value is None else float(value) for value in given], pa.float64()).cast(
-            pa.int64() if whole else pa.float64()
-        )
-    if kinds == {bool}:
-        return pa.array(given, pa.bool_())
-    if kinds <= {datetime.date, datetime.datetime}:
-        return pa.array(given, pa.timestamp("s"))
-    return pa.array([None if value is None else as_written(value) for value in given], pa.string())
-
-
-def as_written(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+AT_ONCE = 1 << 22
+QUOTE, NEWLINE = ord('"'), ord("\n")
+STEPS = np.zeros(256, dtype=np.int64)
+STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
+"""How a byte changes the depth."""
 
 
 def read_jsonl(path: Path) -> MemoryTable:
     """One JSON object per line."""
+    check_depth(path)
     try:
-        return MemoryTable(pa.json.read_json(path))
+        table = parsed(path)
     except pa.ArrowInvalid as error:
         said = str(error).splitlines()[0]
         if found := re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)", said):
             raise WorkError(
                 f"{path}: the field {found[1]!r} is {found[2]} in one line and {found[3]} in another"
             ) from error
+        if STRADDLES in said:
+            raise too_long_a_line(path) from error
         raise WorkError(f"{path} must hold one JSON object per line: {said[:120]}") from error
+    rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
+    notes = (f"whole numbers of more than 15 digits are not exact, in {named(rounded)}: write them as text",)
+    return MemoryTable(table, notes if rounded else ())
+
+
+def parsed(path: Path) -> pa.Table:
+    """The table of a file, with blocks that are as large as its longest line needs."""
+    size = 1 << 20
+    while True:
+        try:
+            return pa.json.read_json(path, pa.json.ReadOptions(block_size=size))
+        except pa.ArrowInvalid as error:
+            if STRADDLES not in str(error) or size == LONGEST_LINE:
+                raise
+            size = min(16 * size, LONGEST_LINE)
+
+
+def check_depth(path: Path) -> None:
+    """Raise an error if lists or objects are nested too deep: the reader would run out of its stack, and crash.
+
+    What stands between quotation marks does not count. A text ends with its line.
+    """
+    depth, lowest, quotes = 0, 0, 0
+    for content in blocks_without_escapes(path):
+        signs = content[(STEPS[content] != 0) | (content == QUOTE) | (content == NEWLINE)]
+        counted = quotes + np.cumsum(signs == QUOTE)
+        before_line = np.maximum.accumulate(np.where(signs == NEWLINE, counted, 0))
+        in_text = (counted - before_line) % 2 == 1
+        depths = np.concatenate([[depth], depth + np.cumsum(np.where(in_text, 0, STEPS[signs]))])
+        from_lowest = depths - np.minimum(np.minimum.accumulate(depths), lowest)
+        if np.any(from_lowest > MOST_DEEP):
+            raise WorkError(f"{path} holds lists or objects that are nested more than {MOST_DEEP} deep")
+        if len(signs):
+            depth, lowest, quotes = int(depths[-1]), int(min(depths.min(), lowest)), int(in_text[-1])
+
+
+def blocks_without_escapes(path: Path) -> Iterator[NDArray[np.uint8]]:
+    """The bytes of a file, in blocks, without escaped backslashes and quotation marks."""
+    with path.open("rb") as file:
+        while some := file.read(AT_ONCE):
+            while some.endswith(b"\\") and (more := file.read(1)):
+                some += more
+            yield np.frombuffer(some.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
+
+
+def is_rounded(column: pa.ChunkedArray) -> bool:
+    """Whether a column of whole numbers became one of floating-point numbers that cannot tell them apart."""
+    return holds_whole_floats(column) and bool(pc.any(pc.greater(pc.abs(column), EXACT)).as_py())
 
 
 def read_arrow(path: Path) -> MemoryTable:
     """An Arrow file (Feather) or stream."""
     with pa.memory_map(str(path)) as source:
         try:
-            return MemoryTable(pa.ipc.open_file(source).read_all())
+            table = pa.ipc.open_file(source).read_all()
         except pa.ArrowInvalid:
             source.seek(0)
-            return MemoryTable(pa.ipc.open_stream(source).read_all())
+            table = pa.ipc.open_stream(source).read_all()
+    return MemoryTable(sound(table, path))

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hidegl.basics.whole_files import NotAFileError, file_at
+
 
 class UseError(ValueError):
     """Wrong use. The message says what to do instead."""
@@ -59,15 +61,16 @@ def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option:
     """Raise an error, before any work is done, if this file may not be written."""
     if endings and path.suffix.lower() not in endings:
         raise UseError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
-    if path.is_dir():
-        raise UseError(f"{option} {path} is a folder: name a file")
-    if path.exists() and not path.is_file():
-        raise UseError(f"{option} {path} is a device or a pipe: name a file")
+    try:
+        target = file_at(path)
+    except NotAFileError as error:
+        raise UseError(f"{option} {error}") from error
     if path.exists() and not force:
         raise UseError(f"{path} exists already: name another file with {option}, or replace it with --force")
-    if not path.parent.is_dir():
-        raise UseError(f"there is no folder {path.parent} for {path.name}: create it first")
-    with writing(path), tempfile.TemporaryFile(dir=path.parent):
+    if not target.parent.is_dir():
+        folder = target.parent if path.is_symlink() else path.parent
+        raise UseError(f"there is no folder {folder} for {path.name}: create it first")
+    with writing(path), tempfile.TemporaryFile(dir=target.parent):
         pass  # a file can be made there
 
 
@@ -107,6 +110,16 @@ def unreadable_array(path: Path, error: Exception) -> WorkError:
             f"{path} holds Python objects, which are not loaded because they may run code: save plain arrays"
         )
     return damaged(path)
+
+
+STRADDLES = "straddling object straddles two block boundaries"
+"""What pyarrow says if a line is longer than the block that it parses at once."""
+
+LONGEST_LINE = 2**31 - 1
+
+
+def too_long_a_line(path: Path) -> WorkError:
+    return WorkError(f"{path} has a line of more than 2 GB: is a quotation mark or a newline missing?")
 
 
 def damaged(path: Path) -> WorkError:

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from hidegl.files.arrays import read_npy, read_npz
 from hidegl.files.csv import read_csv
-from hidegl.files.documents import read_arrow, read_jsonl, read_xlsx
+from hidegl.files.documents import read_arrow, read_jsonl
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
+from hidegl.files.sheets import read_xlsx
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
 PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".txt")
@@ -28,8 +29,11 @@ READERS: dict[str, Callable[[Path], Table]] = {
 KNOWN = ".csv, .tsv, .parquet, .xlsx, .jsonl, .feather, .arrow, .npy or .npz"
 
 
-def open_table(path: Path, *, encoding: str | None = None) -> Table:
-    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format."""
+def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False) -> Table:
+    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format.
+
+    With `numbers`, whatever looks like a number in a text file is one: 007 too, which is a text otherwise.
+    """
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
@@ -39,12 +43,14 @@ def open_table(path: Path, *, encoding: str | None = None) -> Table:
         if not files:
             raise UseError(f"the folder {path} holds no .parquet file and no image")
         return checked(path, lambda: ParquetTable(files))
+    if not path.is_file():
+        raise UseError(f"{path} is a device or a pipe: name a file, or - for standard input")
     if (ending := ending_of(path)) not in (*READERS, *TEXT):
         raise UseError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {KNOWN}")
     if path.stat().st_size == 0:
         raise UseError(f"{path} is empty")
     if ending in TEXT:
-        return checked(path, lambda: read_csv(path, encoding))
+        return checked(path, lambda: read_csv(path, encoding, numbers=numbers))
     if encoding is not None:
         raise UseError(f"an encoding is for text files, and {path} is not one")
     return checked(path, lambda: READERS[ending](path))

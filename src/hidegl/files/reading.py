@@ -38,6 +38,8 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *,
     pattern = sorted(path.parent.glob(path.name)) if "*" in path.name else []
     if not path.exists() and not pattern:
         raise FileNotFoundError(f"no such file or folder: {path}")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"path must be a file or a folder, got {path}, which is a device or a pipe")
     ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     if cluster and ending in (".npy", *TEXT):
         raise ValueError(f"cluster is for Parquet files, got {path}: give fit a Dask array of it")
@@ -61,7 +63,7 @@ def rows_of_text(path: Path, columns: list[str] | None) -> Rows:
         from hidegl.files.columns import NamedNumbers, holds_vectors_as_text, is_text, stacked, vectors
         from hidegl.files.opening import open_table
         from hidegl.rows.files import chosen_columns
-    table = open_table(path)
+    table = open_table(path, numbers=True)
     lists = [
         name
         for name in columns or table.names

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hidegl.files.arrow import plain_schema, sound
 from hidegl.files.mistakes import UseError, WorkError, named
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class ParquetTable(Table):
     on_disk = True
 
     def __post_init__(self) -> None:
-        self.schema = pq.read_schema(self.files[0])
+        self.schema = plain_schema(pq.read_schema(self.files[0]))
         for file in self.files[1:]:
             missing = [name for name in self.schema.names if name not in pq.read_schema(file).names]
             if missing:
@@ -98,13 +99,13 @@ class ParquetTable(Table):
         self.n_rows = int(self._starts[-1])
 
     def column(self, name: str) -> pa.ChunkedArray:
-        return pa.concat_tables([pq.read_table(file, columns=[name]) for file in self.files]).column(0)
+        return pa.concat_tables([sound(pq.read_table(file, columns=[name]), file) for file in self.files]).column(0)
 
     def batches(self, names: list[str]) -> Iterator[pa.Table]:
         for path in self.files:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=names):
-                    yield pa.table({name: batch.column(name) for name in names})
+                    yield sound(pa.table({name: batch.column(name) for name in names}), path)
 
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
         parts, order = [], []
@@ -116,7 +117,8 @@ class ParquetTable(Table):
                     stop = start + file.metadata.row_group(group).num_rows
                     here = np.flatnonzero((rows >= start) & (rows < stop))
                     if len(here):
-                        parts.append(file.read_row_group(group, columns=names).take(pa.array(rows[here] - start)))
+                        held = sound(file.read_row_group(group, columns=names), self.files[number])
+                        parts.append(held.take(pa.array(rows[here] - start)))
                         order.append(here)
                     start = stop
         whole = pa.concat_tables(parts).select(names)

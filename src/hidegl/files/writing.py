@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.whole_files import replacing
+from hidegl.files.mistakes import WorkError
 from hidegl.files.reading import pyarrow_for
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
@@ -36,6 +37,9 @@ FORMULA = r"^[=+\-@\t\r]"
 
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Which labels are accepted, by their confidences."""
+
+MOST_SAID = 120
+"""The maximum number of characters that are quoted from pyarrow."""
 
 GROUP_ROWS = 524_288
 """The minimum number of rows in a row group of a Parquet file."""
@@ -60,8 +64,25 @@ def table_writer(path: Path, signs: Signs | None = None) -> Iterator[Callable[[B
     signs = signs or Signs()
     if ending != ".csv":
         signs = Signs(DELIMITERS.get(ending, ","), safe=signs.safe)
-    with replacing(path) as file, writer_for(ending, signs)(file, signs) as write:
-        yield (lambda block: write(without_formulas(block))) if signs.safe and ending in DELIMITERS else write
+    with replacing(path) as file, writer_for(ending, signs)(file, signs) as write_any:
+
+        def write(block: Block) -> None:
+            with explaining(path):
+                write_any(without_formulas(block) if signs.safe and ending in DELIMITERS else block)
+
+        yield write
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """A context in which columns that a format cannot hold are an error that says so."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ not in ("ArrowInvalid", "ArrowNotImplementedError", "ArrowTypeError"):
+            raise
+        said = " ".join(str(error).split())[:MOST_SAID]
+        raise WorkError(f"{path} cannot hold all columns: {said}; write another format, or leave them out") from error
 
 
 def without_formulas(block: Block) -> Block:
@@ -237,12 +258,22 @@ def json_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
     """One JSON object per line."""
 
     def write(block: Block) -> None:
-        columns = (column.to_pylist() if hasattr(column, "to_pylist") else list(column) for column in block.values())
+        columns = map(values_of, block.values())
         for values in zip(*columns, strict=True):
             line = json.dumps(dict(zip(block, values, strict=True)), ensure_ascii=False, default=as_json)
             file.write(f"{line}\n".encode())
 
     yield write
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column; as texts where they are dates that Python does not know."""
+    if not hasattr(column, "to_pylist"):
+        return list(column)
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return list(column.cast("string").to_pylist())
 
 
 def as_json(value: Any) -> Any:

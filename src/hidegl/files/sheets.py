@@ -1,0 +1,141 @@
+"""Reading Excel sheets."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hidegl.basics.memory import available_memory, check_room, readable
+from hidegl.files.codes import EXACT
+from hidegl.files.mistakes import UseError, WorkError, damaged, named
+from hidegl.files.tables import MemoryTable
+
+CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r=["']([A-Z]+)([0-9]+)["'][^>]*(?<!/)>""")
+"""A cell that holds something, and its place, such as B7."""
+
+ROW = re.compile(rb"""<(?:\w+:)?row\s(?:[^>]*\s)?r=["']([0-9]+)["']""")
+ROWS = re.compile(rb"<(?:\w+:)?row\b")
+CELL_WITHOUT_PLACE = re.compile(rb"""<(?:\w+:)?c(?:>|\s(?![^>]*\br=)[^>]*(?<!/)>)""")
+
+BYTES_PER_CELL = 80
+"""Of the rectangle up to the farthest cells, all of which the reader holds."""
+
+MANY_CELLS, MOST_EMPTY = 5_000_000, 100
+"""A rectangle of many cells must not have more than this number of them for each that holds something."""
+
+AT_ONCE, LONGEST_TAG = 1 << 20, 1 << 16
+
+
+def read_xlsx(path: Path) -> MemoryTable:
+    """The first sheet. Its first line names the columns."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError as error:
+        raise WorkError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
+    check_size(path)
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+        header, *lines = book.get_sheet_by_index(0).to_python() or [[]]
+    except CalamineError as error:
+        raise damaged(path) from error
+    names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
+    doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if doubled:
+        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
+    columns = zip(*lines, strict=True) if lines else [[] for _ in names]
+    table = pa.table({name: cells(list(values)) for name, values in zip(names, columns, strict=True)})
+    sheets = book.sheet_names
+    notes = (f"{path.name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read",) if len(sheets) > 1 else ()
+    return MemoryTable(table, notes)
+
+
+def cells(values: list[Any]) -> pa.Array:
+    """A column of a sheet: of one type if all its cells are, and of texts otherwise."""
+    given = [None if value == "" else value for value in values]
+    kinds = {type(value) for value in given if value is not None}
+    if not kinds:
+        return pa.array(given)
+    if kinds <= {int, float}:
+        whole = all(value is None or (float(value).is_integer() and abs(value) <= EXACT) for value in given)
+        return pa.array([None if value is None else float(value) for value in given], pa.float64()).cast(
+            pa.int64() if whole else pa.float64()
+        )
+    if kinds == {bool}:
+        return pa.array(given, pa.bool_())
+    if kinds <= {datetime.date, datetime.datetime}:
+        return pa.array(given, pa.timestamp("s"))
+    return pa.array([None if value is None else as_written(value) for value in given], pa.string())
+
+
+def as_written(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def check_size(path: Path) -> None:
+    """Raise an error if the first sheet takes more memory than there is, which one far cell is enough for."""
+    with zipfile.ZipFile(path) as book:
+        members = [member for member in book.infolist() if member.filename.endswith(".xml")]
+        check_room(sum(member.file_size for member in members), str(path))
+        first = first_sheet(book).lower()
+        found = [member.filename for member in members if member.filename.lower() == first]
+        n_rows, n_columns, filled = extent(book, found[0]) if found else (0, 0, 0)
+    size, available = n_rows * n_columns, available_memory()
+    if size > max(MANY_CELLS, MOST_EMPTY * filled) or BYTES_PER_CELL * size > available:
+        raise WorkError(
+            f"{path} has {n_rows:,} rows and {n_columns:,} columns up to its farthest cells, with {filled:,} cells "
+            f"that hold something, and takes {readable(BYTES_PER_CELL * size)} of memory, of which "
+            f"{readable(available)} are free: delete the far cells"
+        )
+
+
+def first_sheet(book: zipfile.ZipFile) -> str:
+    """The name of the first sheet in the archive; empty if it is not told."""
+    sheet = re.search(rb"""<(?:\w+:)?sheet\s[^>]*\bid=["']([^"']+)["']""", book.read("xl/workbook.xml"))
+    for link in re.findall(rb"<(?:\w+:)?Relationship\s[^>]*>", book.read("xl/_rels/workbook.xml.rels")):
+        parts = dict(re.findall(rb"""\b(Id|Target)=["']([^"']+)["']""", link))
+        if sheet and parts.get(b"Id") == sheet[1]:
+            target = parts.get(b"Target", b"").decode()
+            return target[1:] if target.startswith("/") else f"xl/{target}"
+    return ""
+
+
+def extent(book: zipfile.ZipFile, sheet: str) -> tuple[int, int, int]:
+    """The number of the last row and of the last column that hold something, and of the cells that do."""
+    last_row = last_column = filled = 0
+    for text in parts_of(book, sheet):
+        places = CELL.findall(text)
+        rows = {row for _, row in places}
+        filled += len(places)
+        if CELL_WITHOUT_PLACE.search(text):  # it stands beside the one before, in its row
+            rows |= set(ROW.findall(text))
+            in_rows = [len(CELL_WITHOUT_PLACE.findall(row)) for row in ROWS.split(text)]
+            last_column, filled = max([last_column, *in_rows]), filled + sum(in_rows)
+        last_row = max([last_row, *map(int, rows)])
+        last_column = max([last_column, *map(column_number, {letters for letters, _ in places})])
+    return last_row, last_column, filled
+
+
+def column_number(letters: bytes) -> int:
+    """A is 1, Z is 26, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def parts_of(book: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The text of a member in parts that end between two tags."""
+    rest = b""
+    with book.open(name) as file:
+        while some := file.read(AT_ONCE):
+            text = rest + some
+            cut = max(text.rfind(b"<"), len(text) - LONGEST_TAG)
+            rest = text[cut:]
+            yield text[:cut]
+    yield rest
