@@ -165,15 +165,7 @@ def lasso_and_review(tab, session):
     tab.keyboard.press("Control+z")
     labels_are(tab, before)
     tab.click("#map-pan")
-    points = session.map()
-    x, y = tab.evaluate(
-        """([x, y]) => {
-            const view = [...Bokeh.index.roots].find((one) => one.model.name === "map");
-            const box = document.getElementById("map").getBoundingClientRect();
-            return [box.x + view.frame.x_scale.compute(x), box.y + view.frame.y_scale.compute(y)];
-        }""",
-        [points["x"][5], points["y"][5]],
-    )
+    x, y = place_of_point(tab, session, 5)
     tab.mouse.move(x + 1, y + 1)
     tab.mouse.move(x, y)
     tab.wait_for_selector("#tip:not([hidden])")
@@ -388,7 +380,7 @@ def classes_are_changed_by_clicks(tab, session):
     tab.keyboard.type("CAR")
     tab.keyboard.press("Enter")
     said(tab, "There is a class “car” too")
-    assert [one.name for one in session.store.classes] == ["apples", "car", "CAR"]
+    wait_for(lambda: [one.name for one in session.store.classes] == ["apples", "car", "CAR"])  # said before it is saved
 
 
 def what_is_proposed_is_deleted(tab, session):
@@ -458,9 +450,10 @@ def test_lists_say_what_a_key_does_and_show_what_is_so(browser, many_texts):
     tab.close()
 
 
-def point_is_clicked(tab, session, number):
+def place_of_point(tab, session, number):
+    """Where a point of the map is on the page."""
     points = session.map()
-    x, y = tab.evaluate(
+    return tab.evaluate(
         """([x, y]) => {
             const view = [...Bokeh.index.roots].find((one) => one.model.name === "map");
             const box = document.getElementById("map").getBoundingClientRect();
@@ -468,6 +461,10 @@ def point_is_clicked(tab, session, number):
         }""",
         [points["x"][number], points["y"][number]],
     )
+
+
+def point_is_clicked(tab, session, number):
+    x, y = place_of_point(tab, session, number)
     tab.mouse.click(x, y)
     tab.wait_for_selector(".tiles li")
 
