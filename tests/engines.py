@@ -29,6 +29,11 @@ class ShuffledRows(Rows):
     def sum(self, function, *args):
         return reduce(add_up, [function(block, *args) for block in self._blocks])
 
+    def survey(self, function, *args):
+        found = [function(block, *args) for block in self._blocks]
+        rows = type(found[0][0]).concatenate([rows for rows, _ in found])
+        return rows[np.argsort(np.concatenate(self._places))], reduce(add_up, [sums for _, sums in found])
+
     def persist(self):
         return self
 

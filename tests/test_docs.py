@@ -150,6 +150,23 @@ def test_the_tables_of_the_accuracy_page_are_those_of_the_stored_results(monkeyp
     check_first_lines(cells_of(tables["grid_means"]), tables["accepted"], tables["grid"])
 
 
+def test_constants_of_the_model_have_the_values_that_are_documented():
+    text = (ROOT / "docs" / "how_it_works.md").read_text()
+    table = re.search(r"<!-- constants -->\n(.*?)\n<!-- end -->", text, flags=re.DOTALL)[1]
+    rows = [row[:2] for row in cells_of(table)[2:]]
+    assert 15 < len(rows) <= 20
+    for names, values in rows:
+        module, _, first = re.findall(r"`(.*?)`", names)[0].partition(".")
+        room = "questions" if module == "acceptance" else "ensemble"
+        found = importlib.import_module(f"hidegl.{room}.{module}")
+        numbers = []
+        for name in [first, *re.findall(r"`(.*?)`", names)[1:]]:
+            value = getattr(found, name)
+            numbers += list(value.values()) if isinstance(value, dict) else np.atleast_1d(value).tolist()
+        documented = [float(value.replace("\N{MINUS SIGN}", "-")) for value in values.split(", ")]
+        assert sorted(numbers) == sorted(documented), names
+
+
 def cells_of(table):
     return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
@@ -189,7 +206,7 @@ def test_the_block_of_the_readme_prints_what_it_says(capsys):
     assert f"logistic regression has {logistic.score(X[30:], truth[30:]):.3f}" in block
 
 
-@pytest.mark.filterwarnings("ignore:one label only for the class")
+@pytest.mark.filterwarnings("ignore:only one label each for")
 @pytest.mark.parametrize("page", ["first_steps", "python"])
 def test_examples_in_the_documents_run(page, moons, tmp_path, monkeypatch):
     X, y, truth = moons

@@ -1,4 +1,4 @@
-"""The stages of an ensemble: class shares, evidence, refinement, classifiers, calibration."""
+"""The parts of an ensemble: class shares, experts, cross-fitting, and the posterior of how much each expert counts."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from scipy.special import log_softmax, logsumexp
 
 import reference
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import accuracy, draw_labels, hide_labels
-from hidegl.ensemble.calibration import Calibration, expected_calibration_error, temperature_for
-from hidegl.ensemble.evidence import Evidence
-from hidegl.ensemble.folds import predicted_in_folds, stratified
-from hidegl.ensemble.graphs import Graphs, Vote
-from hidegl.ensemble.heads import head_scores, squared_distances
-from hidegl.ensemble.kernel import PENALTIES, class_weights, fit_kernel, left_out_by_penalty, loss, steepest
-from hidegl.ensemble.pool import likeliest_weights
-from hidegl.ensemble.refinement import KEPT, CheapestCut, refined
+from hidegl.ensemble.class_shares import EQUAL, EVEN, RANDOM, ClassShares, separation, shifted_concentration
+from hidegl.ensemble.cross_fit import FOLDS, folds_of
+from hidegl.ensemble.graph_expert import GraphExpert
+from hidegl.ensemble.graphs import SMALLEST_CUT, Graphs, Vote
+from hidegl.ensemble.kernel_expert import PENALTIES, SLOPES, Comparison, Kernel, KernelExpert, Ridges
+from hidegl.ensemble.posterior import LABEL_WEIGHT, NOISE, Evidence, Posterior, log_noise_prior
 from hidegl.ensemble.sample import RowSample
-from hidegl.ensemble.shares import HALF_WAY, ExpectedShares
-from hidegl.ensemble.stages import Ensemble
-from hidegl.ensemble.teaching import PENALTY, fit_logistic
 from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import LGCRule
 from hidegl.spreading.rule import LabelledRows
-from hidegl.spreading.shares import scales_towards, shrunk_shares
+from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import sharpened
 from hidegl.structure.preparation import learn_preparation
 from problems import blobs, problems
 from test_inference import as_assignments, implicit
 
-FEW = "ignore:one label only for the class"
+FEW = "ignore:only one label each for"
 
 
 def quick(**options):
     return AutoHiDeGL(effort="quick", random_state=0, **options)
+
+
+def labels_with(*counts):
+    return Labels.of(np.arange(len(counts)), np.repeat(np.arange(len(counts)), counts))
 
 
 def labels_of(p):
@@ -70,73 +69,70 @@ def dense_step(p, P):
     return state
 
 
+def start_of(graphs, seed=0):
+    """A vote with random coefficients."""
+    rng, c = np.random.default_rng(seed), len(graphs.labels.classes)
+    return Vote(tuple((rng.random((len(rule.delta), c)), rule.delta, np.ones(c)) for rule in graphs.rules))
+
+
 @given(problems(), st.integers(1, 3))
-def test_refinement_is_the_dense_scheme(p, steps):
-    P = np.random.default_rng(0).dirichlet(np.ones(p.Y_l.shape[1]), size=len(p.Z))
+def test_diffusion_is_the_dense_scheme(p, steps):
     graphs, joint = graphs_of(p)
-    vote = graphs.diffused_from(P, P[graphs.labels.rows], steps)
-    state = P
+    start = start_of(graphs)
+    vote, state = start, start.of(joint)
     for _ in range(steps):
-        state = dense_step(p, state)
+        vote, state = graphs.diffused(vote), dense_step(p, state)
     np.testing.assert_allclose(vote.of(joint), state, rtol=1e-4, atol=1e-5)  # probabilities below 1e-6 count as 1e-6
     for rule, (A, delta, _) in zip(graphs.rules, vote.members, strict=True):
         assert A.shape == (len(rule.delta), p.Y_l.shape[1])
         assert delta is rule.delta
 
 
-@given(problems(), st.floats(0.3, 1.0))
-def test_a_pass_over_blocks_is_a_step_from_the_probabilities_of_all_rows(p, temperature):
+@given(problems())
+def test_a_step_starts_from_scaled_probabilities(p):
     graphs, joint = graphs_of(p)
-    P = np.full((len(p.Z), p.Y_l.shape[1]), 1.0)
-    first = graphs.diffused_from(P, P[graphs.labels.rows], 1)
-    scales = np.linspace(1, 2, p.Y_l.shape[1])
-    vote = replace(first, temperature=temperature, scales=scales)
-    P = sharpened(first.of(joint), temperature) * scales
+    first, scales = start_of(graphs), np.linspace(1, 2, p.Y_l.shape[1])
+    vote, P = replace(first, scales=scales), first.of(joint) * scales
     np.testing.assert_allclose(vote.of(joint), P / P.sum(axis=1, keepdims=True), rtol=1e-9)
     np.testing.assert_allclose(graphs.diffused(vote).of(joint), dense_step(p, vote.of(joint)), rtol=1e-4, atol=1e-5)
 
 
 @given(problems(), st.integers(0, 9))
-def test_the_normalised_cut_is_that_of_the_dense_graph(p, seed):
-    n_classes = 3
+def test_the_normalised_cut_is_that_of_the_dense_graph_without_loops(p, seed):
     graphs, joint = graphs_of(p, etas=())
-    (rule,) = graphs.rules
+    (rule,), n_classes = graphs.rules, len(graphs.labels.classes)
     A = np.random.default_rng(seed).random((len(rule.delta), n_classes))
     vote = Vote(((A, rule.delta, np.ones(n_classes)),))
     codes = vote.of(joint).argmax(axis=1)
-    W = reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
-    degrees = W.sum(axis=1) + p.lambda2 / 2
-    expected = 0.0
+    W = 2 * reference.accurate_graph(p.Z, p.G, p.alpha, p.eta)
+    degrees, loop = W.sum(axis=1) + p.lambda2, np.mean(np.diag(W))
+    expected = []
     for c in range(n_classes):
         own = codes == c
-        expected += 1 - W[np.ix_(own, own)].sum() / degrees[own].sum() if own.any() else 1
-    assert graphs.cuts(vote).sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        inner, volume = W[np.ix_(own, own)].sum() - own.sum() * loop, degrees[own].sum() - own.sum() * loop
+        expected.append(1 - inner / volume if volume > 0 else 1)
+    np.testing.assert_allclose(graphs.cuts(vote), expected, rtol=1e-4, atol=1e-5)
+    assert graphs.cut(vote) == pytest.approx(max(sum(expected), SMALLEST_CUT), rel=1e-3, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"), [([2, 2], True), ([5, 5, 5], True), ([1, 1, 1], False), ([2, 3], False), ([4], False)]
-)
-def test_labels_by_class_are_told_from_random_ones(counts, expected):
-    codes = np.repeat(np.arange(len(counts)), counts)
-    assert Labels.of(np.arange(len(counts)), codes).are_by_class == expected
+def expert_on(X, labels, shares):
+    (structure,) = quick().fit(X).structures_
+    sample = RowSample.of([structure], None, 0)
+    return GraphExpert([Spreader(structure)], sample, labels, shares, folds_of(labels, np.random.default_rng(0)))
 
 
 @pytest.mark.filterwarnings(FEW)
-def test_shares_that_cut_through_classes_are_not_kept():
+def test_shares_that_are_not_known_do_not_cut_through_classes():
     X, y, labels = blobs((1200, 240, 100, 60))
-    P, labels = np.eye(4)[y] * 0.9 + 0.025, Labels.read(labels, len(y))
-    (structure,) = quick().fit(X).structures_
-    evidence, sample = Evidence(P[labels.rows], labels), RowSample.of([structure], None, 0)
-    equal = ExpectedShares(np.full(4, 0.25), HALF_WAY, None, np.full(4, 0.25))
-    found = {}
-    for shares in (equal, replace(equal, known=True)):
-        ensemble = Ensemble([Spreader(structure)], sample, labels, shares, evidence, Calibration(), seed=0)
-        start = ensemble.graphs.diffused_from(P, P[labels.rows], 1)
-        way = CheapestCut().choose(start, ensemble)
-        vote = refined(start, ensemble.graphs, shares.expected, way)
-        found[shares.known] = way, np.mean(vote.of(sample.Z).argmax(axis=1) == y)
-    assert found[False][0] != KEPT == found[True][0]
-    assert found[False][1] > 0.98 > found[True][1]
+    labels = Labels.read(labels, len(y))
+    unknown = ClassShares.of("auto", labels)
+    np.testing.assert_allclose(unknown.mean, 0.25, atol=0.01)
+    found = [
+        expert_on(X, labels, shares).vote.of(SideBySide.of(quick().fit(X).structures_[0].Z.collect()))
+        for shares in (unknown, ClassShares.of("balanced", labels))
+    ]
+    free, known = (np.mean(P.argmax(axis=1) == y) for P in found)
+    assert free > 0.98 > 0.9 > known  # the second is what the user wanted
 
 
 def test_many_rows_are_judged_by_a_sample(monkeypatch):
@@ -146,35 +142,7 @@ def test_many_rows_are_judged_by_a_sample(monkeypatch):
     monkeypatch.setattr("hidegl.ensemble.sample.SAMPLE_ROWS", 300)
     sampled = quick().fit(X, labels)
     assert np.mean(sampled.transduction_ == whole.transduction_) > 0.99
-    assert sampled.settings_["temperature"] == pytest.approx(whole.settings_["temperature"], rel=0.1)
-
-
-def test_a_temperature_makes_probabilities_as_sure_as_wanted():
-    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=500)
-    for goal in (0.4, 1.0, 3.0):
-        assert temperature_for(P, sharpened(P, goal).max(axis=1).mean()) == pytest.approx(goal, rel=0.02)
-    assert temperature_for(np.full((5, 2), 0.5), 0.9) > 0  # cannot be surer: no error
-
-
-def test_labels_say_how_accurate_the_graph_is():
-    codes = np.array([0, 0, 1, 1, 2])  # the last cannot be judged
-    P_loo = np.eye(3)[[0, 0, 1, 0, 0]]
-    evidence = Evidence(P_loo, Labels.of(np.arange(3), codes))
-    assert (evidence.n_judged, evidence.n_right, evidence.share_wrong) == (4, 3, 0.25)
-    assert evidence.accuracy(0.5) == pytest.approx((3 + 20 * 0.5) / 24)
-    assert Evidence(P_loo[4:], Labels.of(np.arange(3), codes[4:])).accuracy(0.7) == pytest.approx(0.7)
-
-
-def test_each_gets_the_weight_that_the_labels_give_it():
-    rng = np.random.default_rng(0)
-    codes = np.repeat([0, 1], 40)
-    right = np.log(np.where(np.eye(2)[codes] > 0, 0.9, 0.1))
-    wrong = np.log(np.where(np.eye(2)[rng.permutation(codes)] > 0, 0.9, 0.1))
-    for prior in ([1.0, 0.0], [0.5, 0.5], [0.0, 1.0]):
-        graphs, kernel = likeliest_weights([right, wrong], codes, np.array(prior))
-        assert graphs > prior[0] > kernel or graphs > kernel + 0.2
-    few = likeliest_weights([right[:2], wrong[:2]], codes[:2], np.array([0.1, 0.9]))
-    np.testing.assert_allclose(few, [0.1, 0.9], atol=0.1)  # two labels say little
+    assert sampled.expected_accuracy_.mean == pytest.approx(whole.expected_accuracy_.mean, abs=0.03)
 
 
 def rows_of_classes(n_rows, n_classes, distance, seed=0, columns=6):
@@ -183,112 +151,100 @@ def rows_of_classes(n_rows, n_classes, distance, seed=0, columns=6):
     return rng.normal(size=(n_rows, columns)) + distance * np.eye(n_classes, columns)[y], y
 
 
-@pytest.mark.parametrize("n_labels", [9, 30])
-def test_leave_one_out_of_the_kernel_is_that_of_a_fit_without_the_label(n_labels):
-    X, y = rows_of_classes(n_labels, 3, 2.0)
+# The kernel expert
+
+
+def ridges_of(X, y, width=1.0):
     labels = Labels.of(np.arange(3), y)
-    weights, Y = class_weights(labels), labels.one_hot - 1 / 3
-    K = np.exp(-squared_distances(X, X) / 7)
-    for penalty, F in zip(PENALTIES, left_out_by_penalty(K, Y, weights), strict=True):
-        for i in range(n_labels):
-            others = np.arange(n_labels) != i
-            G = K[np.ix_(others, others)] + np.diag(penalty / weights[others])
-            np.testing.assert_allclose(F[i], K[i, others] @ np.linalg.solve(G, Y[others]), rtol=1e-6, atol=1e-9)
+    return labels, Ridges.of(Kernel(np.eye(X.shape[1]), width), X, labels.one_hot - labels.one_hot.mean(axis=0))
 
 
-def test_the_steepness_is_the_likeliest():
-    X, y = rows_of_classes(60, 3, 2.0)
-    F = squared_distances(X, 2 * np.eye(3, 6)) / -9
-    (steep,) = steepest(F[None], y)
-    least = loss(F[None], y, np.array([steep]))
-    for factor in (0.8, 1.25):
-        assert loss(F[None], y, np.array([steep * factor])) > least
+@pytest.mark.parametrize("width", [3.0, 60.0])
+def test_scores_of_held_out_labels_are_those_of_a_ridge_without_them(width):
+    X, y = rows_of_classes(30, 3, 2.0)
+    _, ridges = ridges_of(X, y, width)
+    folds, K = np.arange(30) % 4, ridges.kernel.gram(X)
+    singly, by_fold = ridges.left_out(), ridges.held_out(folds)
+    for number, penalty in enumerate(PENALTIES):
+        for hidden, found in [(np.arange(30) == 3, singly[number]), (folds == 1, by_fold[number])]:
+            G = K[np.ix_(~hidden, ~hidden)] + penalty * np.eye(np.sum(~hidden))
+            expected = K[np.ix_(hidden, ~hidden)] @ np.linalg.solve(G, ridges.Y[~hidden])
+            np.testing.assert_allclose(found[hidden], expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(("n_labels", "most"), [(40, 4000), (40, 25)])
-def test_the_kernel_says_of_new_rows_what_its_formula_says(n_labels, most, monkeypatch):
-    monkeypatch.setattr("hidegl.ensemble.kernel.MOST_CENTRES", most)
+def test_a_held_out_label_has_no_say_in_the_average_that_predicts_it():
+    """Against the literal definition: the weights of all models without the likelihood of the label."""
+    X, y = rows_of_classes(20, 3, 1.5)
+    labels, ridges = ridges_of(X, y)
+    log_shares, left_out = np.log(ClassShares.of("auto", labels).mean), ridges.left_out()
+    comparison = Comparison.of(left_out, y, labels.can_be_judged, log_shares)
+    held_out = comparison.held_out(left_out)
+    for i in (0, 7):
+        log_weights = comparison.log_posterior - comparison.log_likelihoods[:, :, i]
+        own = np.exp(log_weights - log_weights.max())
+        P = sum(
+            own[:, s] @ np.exp(log_softmax(slope * left_out[:, i] + log_shares, axis=1))
+            for s, slope in enumerate(SLOPES)
+        )
+        np.testing.assert_allclose(np.exp(held_out[i]), P / P.sum(), rtol=2e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize(("most", "compared"), [(4000, 400), (4000, 20), (25, 20)])
+def test_the_kernel_expert_predicts_rows_by_its_formula(most, compared, monkeypatch):
+    monkeypatch.setattr("hidegl.ensemble.kernel_expert.MOST_CENTRES", most)
+    monkeypatch.setattr("hidegl.ensemble.kernel_expert.COMPARED_LABELS", compared)
     X, y = rows_of_classes(400, 3, 3.0)
-    labels = Labels.read(np.where(np.arange(400) < n_labels, y, -1), 400)
-    head, hidden = fit_kernel(X[:n_labels], labels, float(X.var(axis=0).sum()), np.random.default_rng(0))
-    scores = head_scores(X, head)
-    expected = np.exp(-((X[:, None] - head.centres) ** 2).sum(axis=2) / head.width) @ head.coef
-    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
-    assert len(head.centres) == min(n_labels, most)
+    X -= X.mean(axis=0)
+    labels = Labels.read(np.where(np.arange(400) < 40, y, -1), 400)
+    shares, rng = ClassShares.of("auto", labels), np.random.default_rng(0)
+    sample = RowSample(np.arange(400), SideBySide.of(np.zeros((400, 1))), 400, LocalRows(X))
+    expert = KernelExpert.learned(X[:40], labels, shares, folds_of(labels, rng), sample, rng)
+    P = 0
+    for part in expert.head.parts:
+        distances = ((X @ part.view)[:, None] - part.centres[None]) ** 2
+        K = np.exp(-distances.sum(axis=2) / part.width[0])
+        for coef, chances in zip(part.coef, part.chances, strict=True):
+            for slope, chance in zip(part.slopes, chances, strict=True):
+                P = P + chance * np.exp(log_softmax(slope * (K @ coef) + np.log(shares.mean), axis=1))
+    scores = expert.head.scores(X)
+    np.testing.assert_allclose(np.exp(scores), P, rtol=1e-6, atol=2e-6)
+    assert all(len(part.centres) == min(40, most) for part in expert.head.parts)
     assert np.mean(scores.argmax(axis=1) == y) > 0.85
-    assert np.mean(hidden.argmax(axis=1) == y[:n_labels]) > 0.7
+    assert np.mean(expert.held_out.argmax(axis=1) == y[:40]) > 0.7
 
 
-@pytest.mark.filterwarnings("ignore:the labels say no more")
-def test_graphs_are_trusted_where_rows_cluster_and_not_where_they_do_not():
-    trust = {}
-    for distance in (0.5, 8.0):
-        X, y = rows_of_classes(900, 3, distance, columns=40)
-        model = quick().fit(X, hide_labels(y, draw_labels(y, 15, seed=0)))
-        sample = RowSample.of(model.structures_, LocalRows(X), 0)
-        P = model.label_distributions_[sample.numbers[sample.some]]
-        trust[distance] = sample.cohesion(P), 1 - model.settings_["kernel_weight"]
-    assert trust[8.0][0] > 0.98
-    assert trust[8.0][1] > 0.8
-    assert trust[0.5][0] < 0.5
-    assert trust[0.5][1] < 0.2
-
-
-def test_cohesion_is_the_agreement_of_neighbours_beyond_chance():
-    X, y = rows_of_classes(200, 2, 1.0)
-    sample = RowSample(np.arange(200), SideBySide.of(np.zeros((200, 1))), 200, LocalRows(X))
-    distances = ((X[:, None] - X) ** 2).sum(axis=2)
-    nearest = np.argsort(distances, axis=1)[:, 1:11]
-    same, chance = np.mean(y[nearest] == y[:, None]), np.mean(y) ** 2 + np.mean(1 - y) ** 2
-    assert sample.cohesion(np.eye(2)[y]) == pytest.approx((same - chance) / (1 - chance))
-    assert sample.cohesion(np.eye(2)[np.zeros(200, dtype=int)]) == 0  # one class only
-
-
-def test_a_linear_classifier_learns_from_rows_that_the_ensemble_is_sure_of():
+def test_views_stretch_the_directions_in_which_rows_vary_most():
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 2000)
-    X = rng.normal(size=(2000, 20)) + np.where(y, 0.7, -0.7)[:, None]
-    noisy = np.where(rng.random(2000) < 0.8, y, 1 - y)  # right four times of five
-    few = fit_logistic(X[:4], y[:4], 2, np.ones(4))
-    taught = fit_logistic(X, noisy, 2, np.full(2000, 0.3))
-    right = [np.mean(head_scores(X, head).argmax(axis=1) == y) for head in (few, taught)]
-    assert right[1] > max(right[0], 0.97)
+    X = rng.normal(size=(2000, 3)) * [3.0, 1.0, 0.1]
+    sample = RowSample(np.arange(2000), SideBySide.of(np.zeros((2000, 1))), 2000, LocalRows(X))
+    plain, stretched = sample.views([0.0, 1.0])
+    for view in (plain, stretched):
+        assert (X @ view).var(axis=0).sum() == pytest.approx(1, rel=0.02)
+    ratio = [np.sort((X @ view).std(axis=0))[-1] / np.sort((X @ view).std(axis=0))[-2] for view in (plain, stretched)]
+    assert ratio[1] == pytest.approx(ratio[0] ** 2, rel=0.05)
 
 
-def test_logistic_regression_is_that_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr("hidegl.ensemble.teaching.ITERATIONS", 500)
-    X, y = rows_of_classes(300, 3, 2.0)
-    X /= np.sqrt(np.mean(X**2))
-    weights = np.random.default_rng(1).random(300)
-    ours = head_scores(X, fit_logistic(X, y, 3, weights))
-    theirs = LogisticRegression(C=PENALTY, max_iter=500, tol=1e-8).fit(X, y, weights).decision_function(X)
-    centred = [scores - scores.mean(axis=1, keepdims=True) for scores in (ours, theirs)]
-    np.testing.assert_allclose(*centred, atol=0.01)
+# Cross-fitting
 
 
 @pytest.mark.filterwarnings(FEW)
-def test_folds_predict_labels_that_they_did_not_see():
+def test_graphs_predict_labels_that_they_did_not_see():
     X, y, _ = blobs((300, 300, 300))
     labels = Labels.read(hide_labels(y, draw_labels(y, 30, seed=0)), len(y))
-    (structure,) = quick().fit(X).structures_
     shuffled = replace(labels, given=np.random.default_rng(0).permutation(labels.given))
     for known, at_least, at_most in ((labels, 0.95, 1.0), (shuffled, 0.0, 0.6)):
-        spreader = Spreader(structure)
-        sample = RowSample.of([structure], None, 0)
-        evidence = Evidence(np.full((30, 3), 1 / 3), known)
-        ensemble = Ensemble([spreader], sample, known, ExpectedShares.of("auto", known), evidence, Calibration(), 0)
-        P = predicted_in_folds(ensemble, "as found")
-        np.testing.assert_allclose(P.sum(axis=1), 1)
+        P = np.exp(expert_on(X, known, ClassShares.of("auto", known)).evidence(np.random.default_rng(0)).held_out)
+        np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-4)
         assert at_least <= np.mean(P.argmax(axis=1) == known.given) <= at_most
 
 
-def test_every_fold_has_labels_of_every_class():
+def test_the_labels_of_a_class_are_spread_over_the_folds():
     labels = Labels.of(np.arange(3), np.repeat([0, 1, 2], [7, 2, 1]))
-    folds = stratified(labels, np.random.default_rng(0))
-    assert set(folds) == set(range(5))
+    folds = folds_of(labels, np.random.default_rng(0))
+    assert set(folds) == set(range(FOLDS))
     for code in (0, 1):
         own = folds[labels.given == code]
-        assert np.bincount(own).max() <= np.ceil(len(own) / 5)
+        assert np.bincount(own).max() <= np.ceil(len(own) / FOLDS)
 
 
 @given(problems(), st.integers(1, 3))
@@ -340,46 +296,6 @@ def test_rows_that_differ_by_length_are_standardised():
             assert preparation.preprocess == expected
 
 
-@given(st.lists(st.integers(1, 40), min_size=2, max_size=6), st.sampled_from([0, 2]))
-def test_shrunk_shares_lie_between_equal_ones_and_those_of_the_labels(counts, kept):
-    codes = np.repeat(np.arange(len(counts)), counts)
-    shares = shrunk_shares(Labels.of(np.arange(len(counts)), codes), kept)
-    assert shares.sum() == pytest.approx(1)
-    equal, own = 1 / len(counts), np.array(counts) / sum(counts)
-    assert np.all(shares >= np.minimum(equal, own) - 1e-12)
-    assert np.all(shares <= np.maximum(equal, own) + 1e-12)
-
-
-def test_shrunk_shares_follow_many_labels_and_not_few():
-    codes = np.arange(5)
-    few, many = (shrunk_shares(Labels.of(codes, np.repeat(codes, [6 * n, n, n, n, n])))[0] for n in (1, 100))
-    assert 0.2 <= few < 0.55
-    assert many == pytest.approx(0.6, abs=0.002)
-
-
-def test_shares_that_chance_explains_are_equal():
-    three_of_ten = Labels.of(np.arange(2), np.repeat([0, 1], [3, 7]))
-    assert shrunk_shares(three_of_ten, kept=2)[0] == pytest.approx(0.3)
-    assert 0.4 < shrunk_shares(three_of_ten)[0] < 0.45
-    assert shrunk_shares(Labels.of(np.arange(2), np.repeat([0, 1], [4, 6])))[0] == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(
-    ("prior", "counts", "weight", "expected"),
-    [
-        ("auto", [5, 5], 1.0, [0.7, 0.3]),  # drawn by class: as both found them
-        ("auto", [5, 5], 0.5, [0.6044, 0.3956]),
-        ("auto", [4, 36], 0.0, [0.5, 0.5]),  # the classifier does not count
-        ("auto", [4, 36], 1.0, [0.1156, 0.8844]),
-        ([0.2, 0.8], [5, 5], 0.0, [0.2, 0.8]),  # known
-    ],
-)
-def test_class_shares_beside_a_classifier(prior, counts, weight, expected):
-    labels = Labels.of(np.arange(2), np.repeat([0, 1], counts))
-    shares = ExpectedShares.of(prior, labels).beside_classifier(np.array([0.5, 0.5]), np.array([0.7, 0.3]), weight)
-    np.testing.assert_allclose(shares, expected, atol=1e-3)
-
-
 @pytest.mark.filterwarnings(FEW)
 def test_unequal_classes_that_do_not_cluster_are_labelled_as_often_as_they_are():
     """One cloud of rows, whose classes depend on one column and on chance: what labels tell of sizes must count."""
@@ -417,18 +333,150 @@ def test_sharpening_keeps_the_order_of_classes(temperature):
     np.testing.assert_allclose(sharp.sum(axis=1), 1)
 
 
-def test_the_temperature_makes_timid_probabilities_bold_and_bold_ones_timid():
+# Class shares
+
+
+@pytest.mark.parametrize(
+    ("counts", "likeliest"),
+    [((3,) * 10, EVEN), ((40, 4), RANDOM), ((12, 15, 13, 8, 11, 14, 9), EQUAL), ((1, 1, 1), EVEN)],
+)
+def test_numbers_of_labels_say_how_they_were_drawn(counts, likeliest):
+    designs = ClassShares.of("auto", labels_with(*counts)).designs
+    assert sum(design.chance for design in designs) == pytest.approx(1)
+    chances = {kind: sum(design.chance for design in designs if design.kind == kind) for kind in (EVEN, EQUAL, RANDOM)}
+    assert max(chances, key=chances.get) == likeliest
+
+
+def test_one_label_more_changes_the_expected_shares_a_little():
+    shares = [ClassShares.of("auto", labels_with(*counts)).mean[0] for counts in ((5, 5), (5, 6), (6, 5), (4, 6))]
+    assert np.ptp(shares) < 0.12
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=6))
+def test_expected_shares_lie_between_equal_ones_and_those_of_the_labels(counts):
+    shares = ClassShares.of("auto", labels_with(*counts)).mean
+    assert shares.sum() == pytest.approx(1)
+    equal, own = 1 / len(counts), (np.array(counts) + 1) / (sum(counts) + len(counts))
+    assert np.all(shares >= np.minimum(equal, own) - 1e-12)
+    assert np.all(shares <= np.maximum(equal, own) + 1e-12)
+
+
+def test_predictions_of_all_rows_find_class_sizes_where_labels_were_drawn_by_class():
     rng = np.random.default_rng(0)
+    y = rng.choice(2, 4000, p=[0.8, 0.2])
+    likelihoods = np.exp(-0.5 * (rng.normal(size=4000) + 3 * y - np.array([[0], [3]])) ** 2).T
+    P = likelihoods / likelihoods.sum(axis=1, keepdims=True)  # made as if classes were equally large
+    by_class = ClassShares.of("auto", labels_with(50, 50))
+    assert by_class.adapted(P).mean[0] == pytest.approx(0.78, abs=0.03)
+
+    def shifted(n_labels):
+        concentration = shifted_concentration(P, np.full(2, 0.5), n_labels)
+        return concentration[0] / concentration.sum()
+
+    assert shifted(1e6) == pytest.approx(0.8, abs=0.02)
+    assert shifted(0.0) == pytest.approx(0.5)
+    nothing = np.full((100, 2), 0.5)
+    assert separation(nothing) == 0
+    np.testing.assert_allclose(by_class.adapted(nothing).mean, 0.5)
+    known = ClassShares.of([0.3, 0.7], labels_with(50, 50))
+    np.testing.assert_allclose(known.adapted(P).draw(rng)[0], [0.3, 0.7])
+
+
+@pytest.mark.parametrize("n_classes", [40, 150])
+def test_the_share_of_rows_without_a_labelled_class_is_that_of_good_and_turing(n_classes):
+    rng = np.random.default_rng(0)
+    for n_labels in (n_classes // 2, n_classes):
+        y = rng.integers(0, n_classes, n_labels)
+        counts = np.unique(y, return_counts=True)[1]
+        unseen = ClassShares.of("auto", labels_with(*counts)).unseen
+        assert unseen == pytest.approx(1 - len(counts) / n_classes, abs=0.15)
+    every = ClassShares.of("auto", labels_with(*np.full(n_classes, 3)))
+    assert every.unseen < 0.01
+
+
+# The posterior
+
+
+def evidence(*held_out, log_odds=0.0):
+    return [Evidence(scores, log_odds) for scores in held_out]
+
+
+def predictions(codes, rng, *, guesses=False):
+    """Log-probabilities of an expert that is right in four cases of five, or of one that guesses."""
+    told = rng.permutation(codes) if guesses else codes
+    wrong = rng.random(len(codes)) < 0.2
+    told = np.where(wrong, rng.integers(0, 3, len(codes)), told)
+    return np.log(np.where(np.eye(3)[told] > 0, 0.8, 0.1))
+
+
+def test_the_posterior_is_its_formula():
+    rng = np.random.default_rng(0)
+    codes, shares = rng.integers(0, 3, 15), np.array([0.5, 0.3, 0.2])
+    held_out = [np.log(rng.dirichlet(np.ones(3), size=15)) for _ in range(2)]
+    posterior = Posterior.of(evidence(*held_out), codes, shares)
+    prior = Posterior.of(evidence(*(scores[:0] for scores in held_out)), codes[:0], shares)
+    gains = posterior.log_joint - prior.log_joint
+    expected = []
+    for w in posterior.grid:
+        P = np.exp(log_softmax(np.log(shares) + sum(w[e] * (held_out[e] - np.log(shares)) for e in (0, 1)), axis=1))
+        likelihoods = (1 - NOISE[:, None]) * P[np.arange(15), codes] + NOISE[:, None] * shares[codes]
+        expected.append(logsumexp(LABEL_WEIGHT * np.log(likelihoods).sum(axis=1) + log_noise_prior()))
+    expected = np.array(expected)
+    np.testing.assert_allclose(gains - gains[0], expected - expected[0], rtol=1e-9, atol=1e-9)
+    assert np.exp(posterior.log_joint).sum() == pytest.approx(1)
+
+
+def test_without_labels_the_posterior_is_the_prior():
+    nothing = np.empty((0, 3))
+    draws = {
+        odds: Posterior.of(
+            [*evidence(nothing, log_odds=odds), *evidence(nothing)], np.empty(0, dtype=int), np.full(3, 1 / 3)
+        ).draws()
+        for odds in (-5.0, 0.0, 5.0)
+    }
+    first = {odds: each.mean_weights[0] / each.mean_weights.sum() for odds, each in draws.items()}
+    assert all(each.chances.sum() == pytest.approx(1) for each in draws.values())
+    assert first[-5.0] < 0.1 < 0.4 < first[0.0] < 0.6 < 0.7 < first[5.0]
+
+
+@pytest.mark.parametrize("right", [0, 1])
+def test_labels_decide_which_expert_counts(right):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 60)
+    held_out = [predictions(codes, rng, guesses=expert != right) for expert in (0, 1)]
+    weights = Posterior.of(evidence(*held_out), codes, np.full(3, 1 / 3)).draws().mean_weights
+    assert weights[right] > max(0.5, 3 * weights[1 - right])
+
+
+def test_experts_that_guess_have_little_weight():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 3, 200)
+    held_out = [predictions(codes, rng, guesses=True) for _ in range(2)]
+    draws = Posterior.of(evidence(*held_out), codes, np.full(3, 1 / 3)).draws()
+    assert draws.mean_weights.sum() < 0.4
+    np.testing.assert_allclose(draws.predict(held_out, np.full(3, 1 / 3)).max(axis=1), 1 / 3, atol=0.2)
+
+
+def test_predictions_of_draws_are_probabilities_that_are_calibrated():
+    rng = np.random.default_rng(2)
     P = rng.dirichlet([0.5] * 4, size=3000)
     codes = np.array([rng.choice(4, p=p) for p in P])
-    for distortion in (0.5, 1.0, 2.0):
-        evidence = Evidence(sharpened(P, distortion), Labels.of(np.arange(4), codes))
-        found = Calibration().temperature(evidence)
-        assert found == pytest.approx(1 / distortion, rel=0.15)
+    for distortion in (0.6, 1.7):  # the expert is too confident, or not confident enough
+        scores = np.log(np.maximum(sharpened(P, distortion), 1e-6))
+        draws = Posterior.of(evidence(scores), codes, np.full(4, 0.25)).draws()
+        found = draws.predict([scores], np.full(4, 0.25))
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+        right = np.mean(found.argmax(axis=1) == codes)
+        assert found.max(axis=1).mean() == pytest.approx(right, abs=0.04)  # weights are on a grid
 
 
-def test_expected_calibration_error():
-    P = np.array([[0.9, 0.1]] * 10 + [[0.6, 0.4]] * 10)
-    right = np.array([True] * 9 + [False] + [True] * 6 + [False] * 4)
-    assert expected_calibration_error(P, right) == pytest.approx(0)
-    assert expected_calibration_error(P, np.ones(20, dtype=bool)) == pytest.approx(0.25)
+def test_an_expert_that_hardly_counts_is_left_out():
+    rng = np.random.default_rng(0)
+    codes, shares = rng.integers(0, 3, 60), np.full(3, 1 / 3)
+    good, bad = predictions(codes, rng), predictions(codes, rng, guesses=True)
+    draws = Posterior.of([Evidence(good, 0.0), Evidence(bad, -5.0)], codes, shares).draws()
+    kept = draws.mean_weights > 0.02
+    np.testing.assert_array_equal(kept, [True, False])
+    few = draws.of_experts(kept)
+    assert few.weights.shape[1] == 1
+    assert few.chances.sum() == pytest.approx(1)

@@ -45,7 +45,7 @@ def test_a_folder_of_images_is_labelled_and_a_new_one_too(folder, digits, capsys
     assert "digits: 400 rows; learning from the images" in said
     assert "40 in labels.csv" in said
     labelled = pd.read_csv("labelled.csv")
-    assert list(labelled.columns) == ["path", "label", "confidence", "given"]
+    assert list(labelled.columns) == ["path", "label", "confidence", "given", "unseen"]
     assert (labelled.label == digits[1]).mean() > 0.85
     assert (folder / "d.html").read_text().count("data:image/webp;base64,") >= 20
     (folder / "new").mkdir()

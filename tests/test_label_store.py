@@ -246,6 +246,15 @@ def test_the_file_remembers_columns_of_labels(store, path):
     assert read_label_columns(path) == ["stars", "größe"]
 
 
+@pytest.mark.parametrize("value", ["{broken", "5", "[1, 2]", '{"a": 1}', "null"])
+def test_columns_that_are_no_list_of_names_are_refused(store, path, value):
+    store.import_labels({1: "a"}, "file", ["stars"])
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE facts SET value = ? WHERE name = 'label_columns'", (value,))
+    with pytest.raises(WorkError, match=r"cannot be read: its fact label_columns is no list of names"):
+        read_label_columns(path)
+
+
 def test_labels_of_a_file_are_taken_over_once(store):
     store.import_labels({1: "a", 2: "b", 3: "a"}, "file")
     assert names(store) == {1: "a", 2: "b", 3: "a"}

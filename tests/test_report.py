@@ -15,7 +15,8 @@ from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map, tree_layout
 from hidegl.showing.report import described_settings, write_report
 from hidegl.showing.tallies import Tally
-from hidegl.spreading.stream import LabelledBlock
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.stream import LabelledBlock, label_columns
 from hidegl.structure.tree import edges, spanning_tree
 
 EVIL = "<script>alert(1)</script>"
@@ -290,8 +291,8 @@ def test_a_map_without_labels(moons):
 def test_a_tally_counts_rows_in_parts():
     tally = Tally(np.array(["a", "b"]))
     P = np.array([[0.7, 0.3], [0.48, 0.52], [0.02, 0.98], [0.0, 1.0]])
-    tally.add(LabelledBlock(P[:3], np.array([0, -1, -1]), tally.classes))
-    tally.add(LabelledBlock(P[3:], np.array([-1]), tally.classes))
+    tally.add(LabelledBlock.of(label_columns(P[:3]), tally.classes, Labels.of(tally.classes, np.array([0, -1, -1]))))
+    tally.add(LabelledBlock.of(label_columns(P[3:]), tally.classes))
     assert tally.given.tolist() == [1, 0]
     assert tally.rows.tolist() == [1, 3]
     assert tally.histogram[1, [10, 19]].tolist() == [1, 2]

@@ -7,8 +7,8 @@ from hidegl import AutoHiDeGL, HiDeGL
 
 
 @pytest.mark.filterwarnings("ignore:y holds one class only")
-@pytest.mark.filterwarnings("ignore:one label only for the class")
-@pytest.mark.filterwarnings("ignore:the labels say no more of one another than chance")
+@pytest.mark.filterwarnings("ignore:only one label each for")
+@pytest.mark.filterwarnings("ignore:the labels cannot be predicted from these columns")
 @parametrize_with_checks([HiDeGL(), HiDeGL(rule="agr", graph="approx", solver="cg"), AutoHiDeGL(effort="quick")])
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -14,13 +14,13 @@ from sklearn.exceptions import NotFittedError
 
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.ensemble import folds as in_folds
+from hidegl.ensemble import together
 from hidegl.rows import arrays, local
 from marks import on_unix
 
 MODELS = [HiDeGL(60, random_state=0), AutoHiDeGL("quick", random_state=0)]
 models = pytest.mark.parametrize("model", MODELS, ids=["HiDeGL", "AutoHiDeGL"])
-FEW = pytest.mark.filterwarnings("ignore:one label only for the class")
+FEW = pytest.mark.filterwarnings("ignore:only one label each for")
 
 SHARED = (
     *("fit", "relabel", "predict", "predict_proba", "score", "transform", "write_labels", "save"),
@@ -57,7 +57,8 @@ def test_one_way_to_read_a_labelled_model(model, moons, tmp_path):
     np.testing.assert_array_equal(model.distributions_of(rows), P[rows])
     blocks = list(model.stream_labels())
     np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), model.transduction_)
-    np.testing.assert_allclose(np.concatenate([block.confidence for block in blocks]), P.max(axis=1), atol=1e-6)
+    confidence = np.concatenate([block.confidence for block in blocks])
+    np.testing.assert_allclose(confidence, P.max(axis=1) * (1 - getattr(model, "unseen_", 0)), atol=1e-6)
     np.testing.assert_array_equal(np.concatenate([block.given for block in blocks]), y >= 0)
     points = model.labelled_points()
     assert points.P.shape == (points.structure.n_points, 3)
@@ -112,10 +113,10 @@ def test_folds_of_the_labels_obey_the_seed(monkeypatch):
 
     def watched(labels, rng):
         folds.append(rng.bit_generator.state["state"]["state"])
-        return stratified(labels, rng)
+        return folds_of(labels, rng)
 
-    stratified = in_folds.stratified
-    monkeypatch.setattr(in_folds, "stratified", watched)
+    folds_of = together.folds_of
+    monkeypatch.setattr(together, "folds_of", watched)
     for seed in (0, 0, 1):
         AutoHiDeGL("quick", random_state=seed).fit(X, labels)
     assert folds[0] == folds[1] != folds[2]

@@ -167,7 +167,7 @@ def test_a_mixed_table_is_labelled_and_new_rows_too(folder, capsys):
     assert "customer_id (an id); zip_code (a code, not an amount); country (the same in every row)" in said
     assert "empty cells with the median: age" in said
     labelled = pd.read_csv("shop.labelled.csv")
-    assert list(labelled.columns) == [*few, "label", "confidence", "given"]
+    assert list(labelled.columns) == [*few, "label", "confidence", "given", "unseen"]
     assert (labelled.label == truth[:500]).mean() > 0.95
     write("new.csv", {name: values[500:] for name, values in reversed(columns.items())})
     hidegl("predict shop.hidegl new.csv")

@@ -15,14 +15,14 @@ from sklearn.metrics import roc_auc_score
 import reference
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.questions.acceptance import BINS, Confidences
+from hidegl.questions.acceptance import BINS, Confidences, binned
 from hidegl.spreading.familiarity import Familiarity, familiarities
 from hidegl.spreading.labels import Labels, names_alike
 from hidegl.spreading.lgc import LGCRule
 from problems import problems
 from test_inference import as_assignments, implicit
 
-FEW = "ignore:one label only for the class"
+FEW = "ignore:only one label each for"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,12 @@ def read_labels(path):
         return [row["label"] for row in csv.DictReader(file)]
 
 
+def confidences_of(*confidence, n_judged=10**12):
+    """Without draws: nothing is uncertain but the labels themselves."""
+    values = np.array(confidence, dtype=float)
+    return Confidences(*binned(values, np.empty((len(values), 0))), np.zeros(0), n_judged)
+
+
 class TestAcceptance:
     @given(
         st.lists(st.floats(0.1, 1), min_size=1, max_size=60),
@@ -53,10 +59,7 @@ class TestAcceptance:
     )
     def test_the_largest_set_with_the_precision_is_accepted(self, confidence, precision):
         confidence = np.array(confidence)
-        found = Confidences.none()
-        for part in np.array_split(confidence, 3):
-            found.add(part)
-        accepted = found.accept(precision)
+        accepted = confidences_of(*confidence).accept(precision)
         taken = accepted.takes(confidence)
         assert taken.sum() == accepted.n_rows
         assert accepted.share == pytest.approx(taken.mean())
@@ -68,22 +71,18 @@ class TestAcceptance:
         assert all(mean < precision + 1e-9 for mean in larger)
 
     def test_the_curve_ends_with_all_labels(self):
-        found = Confidences.none()
-        found.add(np.array([0.9, 0.5, 0.7, 0.9]))
-        shares, precisions = found.curve()
+        shares, precisions = confidences_of(0.9, 0.5, 0.7, 0.9).curve()
         np.testing.assert_allclose(shares, [0.5, 0.75, 1])
         np.testing.assert_allclose(precisions, [0.9, 2.5 / 3, 0.75])
 
     def test_without_rows_nothing_is_accepted(self):
-        assert Confidences.none().accept(0.5).n_rows == 0
-        assert Confidences.none().mean == 1
-        assert "none" in str(Confidences.none().accept(0.5))
+        assert confidences_of().accept(0.5).n_rows == 0
+        assert confidences_of().mean == 1
+        assert "none" in str(confidences_of().accept(0.5))
 
     @given(st.floats(0, 1), st.integers(0, 5000))
     def test_the_interval_holds_the_mean_and_shrinks_with_labels(self, mean, n_judged):
-        found = Confidences.none()
-        found.add(np.array([mean]))
-        few, many = found.expected_accuracy(n_judged), found.expected_accuracy(4 * n_judged + 40)
+        few, many = (confidences_of(mean, n_judged=n).expected_accuracy for n in (n_judged, 4 * n_judged + 40))
         assert 0 <= few.low <= few.high <= 1
         if 0.05 <= mean <= 0.95:
             assert few.low <= mean <= few.high
@@ -100,9 +99,7 @@ class TestAcceptance:
         assert acceptance.n_rows == taken.sum()
         assert acceptance.expected_precision >= 0.98
         assert np.mean(few[taken] == truth[free][taken]) >= np.mean(every == truth[free])
-        assert np.mean(model.label_distributions_[free][taken].max(axis=1)) == pytest.approx(
-            acceptance.expected_precision
-        )
+        assert np.mean(model.labelled_rows().confidence[free][taken]) == pytest.approx(acceptance.expected_precision)
 
     def test_given_labels_are_always_kept(self, model):
         kept = model.accept(1.0)
@@ -124,7 +121,7 @@ class TestAcceptance:
         expected = model.expected_accuracy_
         free = np.setdiff1d(np.arange(len(truth)), model.given_labels_.rows)
         assert expected.low <= np.mean((model.transduction_ == truth)[free]) <= expected.high
-        assert expected.mean == pytest.approx(model.label_distributions_[free].max(axis=1).mean())
+        assert expected.mean == pytest.approx(model.labelled_rows().confidence[free].mean())
         assert f"Expected: {expected}." in model.summary()
         model.save(tmp_path / "model")
         loaded = load(tmp_path / "model")
@@ -166,13 +163,14 @@ class TestAcceptance:
             single.write_labels(tmp_path / "labels.csv", accept=0.9)
         assert not hasattr(AutoHiDeGL(), "expected_accuracy_")
 
-    def test_few_labels_never_make_sure(self, digits):
+    @pytest.mark.filterwarnings(FEW)
+    def test_few_labels_promise_little(self, digits):
         X, truth = digits
         model = AutoHiDeGL("quick", random_state=0).fit(X)
-        for n in (20, 200):
-            P = model.relabel(hide_labels(truth, draw_labels(truth, n, seed=0, kind="balanced"))).predict_proba(X)
-            assert 0.9 < P.max() <= 1 - 0.9 / (n + 20)  # of ten classes
-            np.testing.assert_allclose(P.sum(axis=1), 1)
+        for n, precision, some in [(10, 0.9, False), (20, 0.99, False), (100, 0.95, True)]:
+            model.relabel(hide_labels(truth, draw_labels(truth, n, seed=0, kind="balanced")))
+            assert (model.acceptance(precision).n_rows > 0) == some
+            assert model.label_distributions_.max() > 0.9  # rows look certain in any case
 
 
 class TestFamiliarity:
@@ -284,7 +282,7 @@ class TestStrays:
         fours = rows[truth[rows] == 4]
         y = hide_labels(truth, np.setdiff1d(rows, fours[1:]))
         model = AutoHiDeGL("quick", random_state=0).fit(X, y)
-        assert np.mean(model.transduction_[truth == 4] == 4) > 0.9
+        assert np.mean(model.transduction_[truth == 4] == 4) > 0.8  # a stray's class gets no rows
 
     @pytest.mark.filterwarnings(FEW, "ignore:y holds")
     def test_known_shares_hold_for_every_class(self, digits):

@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import State
-from hidegl.basics.checks import check_name, is_auto, is_whole
+from hidegl.basics.archives import State, prefixed
+from hidegl.basics.checks import check_name, is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.calibrated import CalibratedModel
-from hidegl.ensemble.evidence import leave_one_out
+from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, seed_from
-from hidegl.ensemble.mixture import Mixture, assigned_rows, class_sums, summed_beside, summed_mixed
+from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.sample import RowSample
-from hidegl.ensemble.shares import ExpectedShares
-from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.together import label_together
 from hidegl.files.reading import rows_from
-from hidegl.questions.suggestions import undecided_mass
+from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, Sums
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device
 from hidegl.rows.side_by_side import SideBySide
-from hidegl.showing.words import described_classes, described_rows
+from hidegl.showing.words import described_classes, described_rows, open_questions
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES, learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
+from hidegl.survey import N_BINNED, Survey, predicted_columns, survey_mixture, survey_saved
 
 MIXED = "mixed"
 
@@ -55,12 +53,12 @@ class AutoHiDeGL(CalibratedModel):
     effort : {"quick", "default", "best"}, default="default"
         How much time to spend: 1, 3 or 3 models, with up to 1,500, 6,000 or 15,000 points.
     class_prior : "auto", "balanced", "labels", dict or array of shape (n_classes,), default="auto"
-        The share of the rows that each class has, such as {"spam": 0.2, "ham": 0.8}. "auto": label frequencies, shrunk
-        towards uniform when labels are few, and enforced only as strongly as the graphs allow.
+        The share of the rows that each class has, such as {"spam": 0.2, "ham": 0.8}. "auto": learned from the numbers
+        of labels and from the rows. Shares that you give are enforced: probabilities have these means.
     preprocess : {"auto", "unit", "standardize", "mixed"} or None, default="auto"
         How columns are scaled, as in `HiDeGL`. None: they count as they are. "mixed": the same, for columns of several
-        kinds that a `hidegl.embedding.TableEncoder` has scaled; clusters may be those of a category then, so the graphs
-        count nothing beside the kernel classifier until labels tell.
+        kinds that a `hidegl.embedding.TableEncoder` has scaled. Clusters may only reflect a categorical column then, so
+        the kernel classifier counts more until labels show that clusters help.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
@@ -114,6 +112,8 @@ class AutoHiDeGL(CalibratedModel):
     callback: Callback | None = None
     verbose: bool = False
 
+    _looks_for_unseen: ClassVar[bool] = True
+
     # Learning
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
@@ -122,7 +122,7 @@ class AutoHiDeGL(CalibratedModel):
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(y, rows.n_rows)
-        ExpectedShares.of(self.class_prior, labels)  # an error now, rather than after the learning
+        ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, len(labels.rows), checkpoint, progress)
@@ -170,15 +170,11 @@ class AutoHiDeGL(CalibratedModel):
 
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
         if self._sample is None:
-            self._sample = RowSample.of(
-                [spreader.structure for spreader in spreaders], self._rows, self._seed, mixed=self.preprocess == MIXED
-            )
-        strays = Strays.none(labels) if not is_auto(self.class_prior) else Strays.among(labels, spreaders, self._sample)
-        strays.warn(labels)
-        learned = labels.some(~strays.mask)
-        shares = ExpectedShares.of(self.class_prior, learned)
-        mixture = label_together(spreaders, learned, shares, self._sample, seed=self._seed)
-        return self._take_over(mixture.with_strays(labels, strays), spreaders)
+            measured = self.preprocess == MIXED or self._preparation.preprocess == "standardize"
+            structures = [spreader.structure for spreader in spreaders]
+            self._sample = RowSample.of(structures, self._rows, self._seed, measured=measured)
+        shares = ClassShares.of(self.class_prior, labels)
+        return self._take_over(label_together(spreaders, labels, shares, self._sample, seed=self._seed), spreaders)
 
     # What was learned
 
@@ -196,10 +192,9 @@ class AutoHiDeGL(CalibratedModel):
         }
         if mixture.labels.any:
             settings |= {
-                "shares_are": mixture.shares_are,
                 "class_shares": mixture.expected_shares.tolist(),
-                "temperature": mixture.temperature,
                 "kernel_weight": mixture.head_share,
+                "unseen_share": mixture.unseen.share,
             }
         return settings
 
@@ -214,14 +209,12 @@ class AutoHiDeGL(CalibratedModel):
             f"{self._n_models.capitalize()} with {sizes} points{averaged}.",
         ]
         if labels.any:
-            by_cut = is_auto(self.class_prior) and len(labels.classes) > 2
-            why = ", which cuts the graphs at the least cost" if by_cut else ""
             lines += [
-                f"{described_classes(labels)}; expected shares: {self._named_shares()}. "
-                f"The class shares are {s['shares_are']}{why}.",
-                f"A kernel classifier has a weight of {s['kernel_weight']:.0%} beside the graphs: by how far rows "
-                f"cluster, and by how well each predicts labels that it has not seen.",
+                f"{described_classes(labels)}; expected shares: {self._named_shares()}.",
+                f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
+                f"well each predicts labels that it has not seen.",
                 f"Expected: {self.expected_accuracy_}.",
+                *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
             ]
         return "\n".join(lines)
 
@@ -247,57 +240,81 @@ class AutoHiDeGL(CalibratedModel):
             return LocalRows(self._computed["saved"]) if "saved" in self._computed else self._mixture.of(self._forms())
         return self._mixture.of(assigned_rows(self.structures_, rows))
 
+    def _columns(self, rows: Rows) -> Rows:
+        mixture = self._mixture
+        return assigned_rows(self.structures_, rows).map(predicted_columns, mixture.unseen, *mixture.arguments)
+
+    def _surveyed(self) -> Survey:
+        labels, unseen = self.given_labels_, self._mixture.unseen
+        if "saved" not in self._computed:
+            return Survey.taken(self._forms(), labels, survey_mixture, self._survey_arguments, self._chances)
+        forms = LocalRows(SideBySide.of(*(s.Z.collect() for s in self.structures_), self._computed["saved"]))
+        survey = Survey.taken(forms, labels, survey_saved, (self._smallest_number, unseen))
+        return replace(survey, confidences=self._computed.get("saved confidences", survey.confidences))
+
+    def _confidences_of(self, X: Any) -> Confidences:
+        forms = assigned_rows(self.structures_, self._prepared(X))
+        counts, sums, drawn = on_host(forms.sum(surveyed_confidences, *self._survey_arguments))
+        return Confidences(counts, sums, drawn, self._chances, self.given_labels_.n_judged)
+
+    @property
+    def _survey_arguments(self) -> tuple[Any, ...]:
+        mixture = self._mixture
+        draws = mixture.draws
+        ratios = draws.shares / mixture.expected_shares
+        return self._smallest_number, mixture.unseen, draws.unseen, ratios, *mixture.arguments
+
+    @property
+    def _chances(self) -> Vector:
+        return self._mixture.draws.experts.chances
+
+    @property
+    def _smallest_number(self) -> int:
+        return self._spreaders.index(self._smallest)
+
     def _forms(self) -> Rows:
-        """The rows of the fit, as the mixture takes them: assignments as they are kept, or computed from the rows."""
+        """The rows of the fit, as the mixture takes them: assignments as they are stored, or computed from the rows."""
         first, *others = [structure.Z for structure in self.structures_]
-        with_rows = [] if self._mixture.head is None or self._rows is None else [self._rows]
-        kept = first.beside(*others, *with_rows)
-        if kept is not None:
-            return kept
-        assert self._rows is not None, "assignments that are not kept are computed from the rows"
+        with_rows = [self._rows] if self._mixture.heads and self._rows is not None else []
+        stored = first.beside(*others, *with_rows)
+        if stored is not None:
+            return stored
+        assert self._rows is not None, "assignments that are not stored are computed from the rows"
         return assigned_rows(self.structures_, self._rows)
 
-    def _summed(self, function: Callable[..., Sums], structure: Structure) -> tuple[Any, ...]:
-        """Sums over the assignments of the rows of the fit to the points of a structure, beside their probabilities."""
-        number = next(i for i, own in enumerate(self.structures_) if own is structure)
-        if "saved" in self._computed:
-            forms = SideBySide.of(structure.Z.collect(), self._computed["saved"])
-            return LocalRows(forms).sum(summed_beside, function)
-        return on_host(self._forms().sum(summed_mixed, function, number, *self._mixture.arguments))
-
     def _leave_one_out(self) -> Matrix:
-        labels, P_loo = self.given_labels_, self._mixture.P_loo
+        P_loo = self._mixture.P_loo
         if P_loo is None:  # a model that was saved without
-            shares = ExpectedShares.of(self.class_prior, labels)
-            P_loo = leave_one_out(self._spreaders, labels, shares.in_members)[1].P
+            P_loo = self._smallest.label_and_leave_one_out(self.given_labels_, None)[1]
         return P_loo
 
-    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
-        open_mass, unsure_mass = self._summed(undecided_mass, structure)
-        return open_mass, unsure_mass
-
     def _at_points(self, structure: Structure) -> Matrix:
-        (sums,) = self._summed(class_sums, structure)
+        sums = self._survey().class_sums
         return distributions(sums / np.maximum(structure.mass, 1e-12)[:, None], np.ones(sums.shape[1]))
 
     # Files and notebooks
 
     def __hidegl_state__(self) -> State:
         values, arrays = super().__hidegl_state__()
-        if self._mixture.head is not None:  # the rows that it needs are not in the file
+        if self._mixture.heads:  # the rows that they need are not in the file
             arrays["distributions"] = self._distributions().collect()
+            arrays |= prefixed("confidences.", self._survey().confidences.arrays)
         return {**values, "effort": self._effort, "seed": self._seed}, arrays
 
     def __set_hidegl_state__(self, stored: Stored) -> None:
         self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
         self._rows, self._sample = None, None
         super().__set_hidegl_state__(stored)
-        if self._mixture.head is not None:
+        if self._mixture.heads:
             self._computed["saved"] = stored.distributions("distributions", "n c")
+            if stored.has("confidences.counts"):
+                self._computed["saved confidences"] = Confidences.restored(
+                    stored.part("confidences", {}), self.given_labels_.n_judged
+                )
 
     def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
         self._check_parameters()
-        ExpectedShares.of(self.class_prior, labels)
+        ClassShares.of(self.class_prior, labels)
         n_points = [structure.n_points for structure in structures]
         mixture = Mixture.restored(labels, n_points, stored, self._preparation.dtype)
         self._take_over(mixture, tuple(map(Spreader, structures)))
@@ -307,3 +324,8 @@ class AutoHiDeGL(CalibratedModel):
         if self.given_labels_.any:
             facts["expected"] = str(self.expected_accuracy_)
         return facts
+
+
+def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
+    """The binned confidences of a block of rows."""
+    return survey_mixture(forms, *arguments)[1][:N_BINNED]

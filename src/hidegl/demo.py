@@ -39,7 +39,7 @@ class Case:
 
 def auto_labels(X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "one label only for the class")
+        warnings.filterwarnings("ignore", "only one label each for")
         return AutoHiDeGL(random_state=0).fit(X, y).transduction_
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,8 +22,6 @@ from hidegl.ensemble.members import seed_from
 from hidegl.files.reading import rows_from
 from hidegl.model import Model
 from hidegl.parameters import check_parameters, learning_plan
-from hidegl.questions.suggestions import undecided_mass_of_scores
-from hidegl.rows.arrays import on_host
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
 from hidegl.showing.words import described_classes, described_rows
@@ -31,9 +29,11 @@ from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.rules import MATRICES, Spreading
 from hidegl.spreading.shares import class_shares
+from hidegl.spreading.stream import label_columns
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import learn_preparation, prepare
 from hidegl.structure.structure import Structure, learn_structures
+from hidegl.survey import Survey, survey_labelling
 
 LEARNED_BY = "n_points sigma lambda1 n_nearest start learning_rows max_iter tol preprocess n_components".split()  # noqa: SIM905
 """The parameters that the structure depends on."""
@@ -271,9 +271,7 @@ class HiDeGL(Model):
 
     @property
     def coef_(self) -> Matrix:
-        self._require_fit("coef_")
-        if not self._single.labels.any:
-            raise AttributeError("HiDeGL has no coef_ yet: call fit or relabel with labels")
+        self._require_answers()
         return self._single.A
 
     @property
@@ -312,9 +310,9 @@ class HiDeGL(Model):
             f"each row belongs to {s['n_nearest']} of them.",
         ]
         if labels.any:
-            lines.append(
+            lines += [
                 f"{described_classes(labels)}. They spread by the rule {self.rule!r} on the {self.graph!r} graph."
-            )
+            ]
         return "\n".join(lines)
 
     def _structure(self, name: str) -> Structure:
@@ -323,8 +321,7 @@ class HiDeGL(Model):
 
     @property
     def _single(self) -> Labelling:
-        assert isinstance(self._labelling, Labelling)
-        return self._labelling
+        return cast(Labelling, self._labelling)
 
     # What follows from it
 
@@ -336,8 +333,11 @@ class HiDeGL(Model):
         labels = self.given_labels_
         return self._spreader.label_and_leave_one_out(labels, class_shares(self.class_prior, labels))[1]
 
-    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
-        return on_host(structure.Z.sum(undecided_mass_of_scores, *self._single.scoring))
+    def _columns(self, rows: Rows) -> Rows:
+        return self._distributions(rows).map(label_columns)
+
+    def _surveyed(self) -> Survey:
+        return Survey.taken(self.structures_[0].Z, self.given_labels_, survey_labelling, self._single.scoring)
 
     def _at_points(self, structure: Structure) -> Matrix:
         return self._single.at_points

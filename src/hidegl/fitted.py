@@ -8,24 +8,23 @@ and reports, plots, the command line and the paper's code read it here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.mixture import Mixture
 from hidegl.files.reading import rows_from
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
-from hidegl.spreading.labels import UNLABELLED, Labels
-from hidegl.spreading.rule import best_classes
-from hidegl.spreading.stream import LabelStream
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predicted_blocks
 from hidegl.structure.preparation import Preparation, prepare
 from hidegl.structure.structure import Structure
+from hidegl.survey import Survey
 
 
 class FittedModel(ABC):
@@ -33,13 +32,16 @@ class FittedModel(ABC):
 
     device: Any
 
+    _looks_for_unseen: ClassVar[bool] = False
+    """Whether rows get a probability that they are of a class without labels."""
+
     _preparation: Preparation
     _spreaders: tuple[Spreader, ...]
     """The structures, each with its rule."""
 
     _labelling: Labelling | Mixture
     _computed: dict[str, Any]
-    """What took a pass over all rows, kept until the labels change."""
+    """What took a pass over all rows, cached until the labels change."""
 
     @abstractmethod
     def _distributions(self, rows: Rows | None = None) -> Rows:
@@ -50,8 +52,12 @@ class FittedModel(ABC):
         """The probabilities of each labelled row from the other labels (l, c)."""
 
     @abstractmethod
-    def _undecided_mass(self, structure: Structure) -> tuple[Vector, Vector]:
-        """How open the rows of each point are, and how unsure, summed (k,)."""
+    def _columns(self, rows: Rows) -> Rows:
+        """What `hidegl.spreading.stream.label_columns` has of prepared rows, lazily."""
+
+    @abstractmethod
+    def _surveyed(self) -> Survey:
+        """All rows of the fit, by one pass."""
 
     @abstractmethod
     def _at_points(self, structure: Structure) -> Matrix:
@@ -81,12 +87,17 @@ class FittedModel(ABC):
 
     @property
     def transduction_(self) -> NDArray[Any]:
-        codes = self._once("transduction", self._transduce)
-        return self.classes_[codes]
+        self._require_answers()
+        return self._survey().rows.labels
 
     @property
     def label_distributions_(self) -> Matrix:
-        return self._once("distributions", self._distribute)
+        self._require_answers()
+        if "distributions" not in self._computed:
+            P = np.array(self._distributions().collect())
+            P[self.given_labels_.rows] = self.given_labels_.one_hot
+            self._computed["distributions"] = P
+        return self._computed["distributions"]
 
     def distributions_of(self, rows: ArrayLike) -> Matrix:
         """The class probabilities of some rows of the fit, by their numbers; given labels are kept."""
@@ -97,14 +108,20 @@ class FittedModel(ABC):
         P[codes >= 0] = np.eye(len(self.classes_))[codes[codes >= 0]]
         return P
 
+    def labelled_rows(self) -> LabelledBlock:
+        """All rows of the fit: their labels, confidences, second classes, and which labels were given."""
+        self._require_labels("predict")
+        return self._survey().rows
+
     def stream_labels(self, X: Any = None) -> LabelStream:
         """The labels of the rows of X, or of the fit, a block at a time: label, confidence, and whether it is given."""
         self._require_labels("predict")
-        labels = self.given_labels_
         if X is None:
-            return LabelStream(self._distributions().blocks(), labels.codes, labels.classes)
-        P = self._distributions(self._prepared(X))
-        return LabelStream(P.blocks(), np.full(P.n_rows, UNLABELLED), labels.classes)
+            rows = self._survey().rows
+            return LabelStream(blocks_of(rows), len(rows), self.classes_, self._looks_for_unseen)
+        columns = self._columns(self._prepared(X))
+        blocks = predicted_blocks(columns.blocks(), self.classes_)
+        return LabelStream(blocks, columns.n_rows, self.classes_, self._looks_for_unseen)
 
     def labelled_points(self) -> LabelledPoints:
         """The high-dense points with their classes; of several structures, those of the one with the fewest."""
@@ -127,23 +144,16 @@ class FittedModel(ABC):
         check_is_fitted(self)
         return rows_from(self, X, reset=False, device=self.device).map(prepare, self._preparation)
 
-    def _transduce(self) -> NDArray[Any]:
-        codes = self._distributions().map(best_classes).collect()
-        codes[self.given_labels_.rows] = self.given_labels_.given
-        return codes
+    def _survey(self) -> Survey:
+        """What a pass over all rows finds: computed when it is first asked for, and cached until the labels change."""
+        if "survey" not in self._computed:
+            self._computed["survey"] = self._surveyed()
+        return self._computed["survey"]
 
-    def _distribute(self) -> Matrix:
-        P = self._distributions().collect()
-        P[self.given_labels_.rows] = self.given_labels_.one_hot
-        return P
-
-    def _once(self, name: str, compute: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """What takes a pass over all rows is computed when it is asked for, and kept until the labels change."""
+    def _require_answers(self) -> None:
+        """An AttributeError, so that `hasattr` is False before there are labels."""
         if not (self.__sklearn_is_fitted__() and self.given_labels_.any):
             raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
-        if name not in self._computed:
-            self._computed[name] = compute()
-        return self._computed[name]
 
     def _require_labels(self, what: str) -> None:
         check_is_fitted(self)

@@ -138,13 +138,8 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         if free == 0:
             raise ValueError("every row has a label or was answered: there is nothing left to suggest")
         check_count("n", n, 1, free, why=f"only {free:,} rows have no label")
-        weights = self._undecided()[0] if labels.any else self._smallest.structure.mass
+        weights = self._survey().open_mass if labels.any else self._smallest.structure.mass
         return chosen_rows(self._smallest, weights, known, n)
-
-    def _undecided(self) -> tuple[Vector, Vector]:
-        if "undecided" not in self._computed:
-            self._computed["undecided"] = self._undecided_mass(self._smallest.structure)
-        return self._computed["undecided"]
 
     def audit(self) -> list[JudgedLabel]:
         """The probability that each given label is wrong, the most suspicious first.

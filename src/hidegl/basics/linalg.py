@@ -131,7 +131,10 @@ class SparseSystem:
 
         def solution(start: int) -> NDArray[np.float32]:
             part = np.ascontiguousarray(padded[:, start : start + solving.WIDTH])
-            return solving.conjugate_gradients(indptr, indices, entries, part, ROUGH, MOST_ITERATIONS)
+            X, residual = solving.conjugate_gradients(indptr, indices, entries, part, ROUGH, MOST_ITERATIONS)
+            if residual > ROUGH:
+                warn_of_residual(residual, ROUGH, MOST_ITERATIONS, "labels may be less accurate")
+            return X
 
         parts = list(in_order(solution, range(0, padded.shape[1], solving.WIDTH)))
         return np.concatenate(parts, axis=1)[:, : right.shape[1]] * lengths
@@ -218,13 +221,17 @@ def conjugate_gradients(
         previous, energy = energy, _column_energy(residual)
         direction = residual + _ratio(energy, previous, active) * direction
     worst = float(np.sqrt(np.max(energy / np.where(goal > 0, goal, np.inf))) * tol)
-    warnings.warn(
-        f"conjugate gradients stopped after max_iter={max_iter} with a relative residual of {worst:.1e} > {tol:.1e}; "
-        f"use solver='direct', or a larger lambda2",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    warn_of_residual(worst, tol, max_iter, "use solver='direct', or a larger lambda2")
     return X
+
+
+def warn_of_residual(residual: float, tol: float, max_iter: int, advice: str) -> None:
+    warnings.warn(
+        f"conjugate gradients stopped after max_iter={max_iter} with a relative residual of {residual:.1e} > "
+        f"{tol:.1e}; {advice}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def _column_energy(X: Matrix) -> NDArray[np.float64]:

@@ -31,7 +31,8 @@ def product_of(indptr, indices, entries, X, product):
 def conjugate_gradients(indptr, indices, entries, right, tol, max_iter):
     """Solve A X = B for the WIDTH columns of B (k, WIDTH), A sparse, symmetric and positive definite.
 
-    Stops when every column's residual is below `tol` times the norm of its right-hand side.
+    Stops when every column's residual is below `tol` times the norm of its right-hand side. Returns X, and the largest
+    residual divided by that norm.
     """
     k = len(right)
     X, residual, direction, product = np.zeros_like(right), right.copy(), right.copy(), np.empty_like(right)
@@ -39,7 +40,7 @@ def conjugate_gradients(indptr, indices, entries, right, tol, max_iter):
     for i in range(k):
         for j in range(WIDTH):
             energy[j] += right[i, j] * right[i, j]
-    goal = tol * tol * energy
+    goal, first = tol * tol * energy, energy.copy()
     step, keep = np.zeros(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
     for _ in range(max_iter):
         if not np.any(energy > goal):
@@ -63,4 +64,8 @@ def conjugate_gradients(indptr, indices, entries, right, tol, max_iter):
         for i in range(k):
             for j in range(WIDTH):
                 direction[i, j] = residual[i, j] + keep[j] * direction[i, j]
-    return X
+    worst = 0.0
+    for j in range(WIDTH):
+        if first[j] > 0:
+            worst = max(worst, energy[j] / first[j])
+    return X, np.sqrt(worst)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
 from hidegl.basics.threads import BLAS_THREADS
+from hidegl.ensemble.class_shares import ClassShares
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.rule import label_distributions
-from hidegl.spreading.shares import shrunk_shares
 from hidegl.structure.structure import Structure
 
 FLOOR = 0.02
@@ -44,7 +44,7 @@ class Preview:
     def update(self, thought: Thought | None, labels: Labels, rows: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
         """The probabilities at the points and of some rows with new labels, from the last thought if there is one."""
         with BLAS_THREADS.one_each():
-            after = self._spreader.label(labels, shrunk_shares(labels, kept=2))
+            after = self._spreader.label(labels, ClassShares.of("auto", labels).mean)
             new_points, new_rows = after.at_points, self._of_rows(after, rows)
             if thought is None:
                 return new_points, new_rows
@@ -58,7 +58,7 @@ class Preview:
 
     def _labelled_before(self, labels: Labels) -> Labelling:
         if self._before is None or self._before[0] is not labels:
-            self._before = labels, self._spreader.label(labels, shrunk_shares(labels, kept=2))
+            self._before = labels, self._spreader.label(labels, ClassShares.of("auto", labels).mean)
         return self._before[1]
 
     def _of_rows(self, labelling: Labelling, rows: NDArray[np.intp]) -> Matrix:

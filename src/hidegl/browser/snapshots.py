@@ -16,7 +16,7 @@ from hidegl.questions.suggestions import MORE_LABELS, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup, nearest_points
 from hidegl.rows.arrays import on_host
 from hidegl.showing.layout import tree_layout
-from hidegl.showing.tallies import Tally
+from hidegl.showing.tallies import tally_of
 from hidegl.structure.structure import Structure
 from hidegl.structure.tree import adjacency, edges
 
@@ -122,19 +122,14 @@ class Trust:
     @classmethod
     def of(cls, version: int, model: AutoHiDeGL, numbers: NDArray[np.intp]) -> Trust:
         """One pass over the rows, and what follows from it. The classes of the model are places in `numbers`."""
-        tally, labels = Tally(model.classes_), model.given_labels_
-        places, confidence, start = np.empty(model.n_rows_, np.int32), np.empty(model.n_rows_, np.float32), 0
-        for block in model.stream_labels():
-            tally.add(block)
-            places[start : start + len(block)], confidence[start : start + len(block)] = block.labels, block.confidence
-            start += len(block)
-        accepted = [(precision, tally.confidences.accept(precision)) for precision in PRECISIONS]
+        tally, rows = tally_of(model), model.labelled_rows()
+        accepted = [(precision, model.acceptance(precision)) for precision in PRECISIONS]
         doubts = [Doubt(one.row, one.given, one.proposed, one.suspicion) for one in model.audit() if one.doubtful]
         return cls(
             version,
-            numbers[places].astype(np.int32),
-            confidence,
-            tally.confidences.expected_accuracy(labels.n_judged),
+            numbers[rows.labels].astype(np.int32),
+            rows.confidence,
+            model.expected_accuracy_,
             model.expected_gain(MORE_LABELS),
             tuple(Accepted(precision, one.n_rows, one.share, one.threshold) for precision, one in accepted),
             tuple(Doubt(int(row), int(numbers[given]), int(numbers[best]), p) for row, given, best, p in doubts),

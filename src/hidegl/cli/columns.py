@@ -27,7 +27,7 @@ from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 from hidegl.structure.preparation import FEW_COLUMNS
 
-RESULT_NAMES = ("label", "confidence", "given")
+RESULT_NAMES = ("label", "confidence", "given", "unseen")
 
 ALWAYS_LABELS = ("label", "labels", "target")
 """Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""

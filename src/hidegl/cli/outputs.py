@@ -96,9 +96,8 @@ def kept_in(out: Path, task: Task) -> list[str]:
 def review_columns(rows: dict[str, Any], block: LabelledBlock, acceptance: Acceptance) -> dict[str, Any]:
     """The rows of a block whose labels are not accepted: the two most likely classes, and a blank to fill in."""
     left = np.flatnonzero(~(acceptance.takes(block.confidence) | block.given))
-    second, second_confidence = block.second()
     own = {name: column.take(left) for name, column in rows.items() if name not in REVIEW_NAMES}
-    found = (block.labels, np.round(block.confidence, 4), second, np.round(second_confidence, 4))
+    found = (block.labels, np.round(block.confidence, 4), block.second, np.round(block.second_confidence, 4))
     likely = {name: column[left] for name, column in zip(REVIEW_NAMES, found, strict=True)}
     return {**own, **likely, "label": pa.nulls(len(left), pa.string())}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hidegl.calibrated import CalibratedModel
 from hidegl.cli.outputs import named_rows, output_path
 from hidegl.cli.screen import Screen, in_short
@@ -14,6 +16,7 @@ from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
+from hidegl.showing.words import WORTH_SAYING, described_unseen
 
 SHOWN_GROUPS = 3
 
@@ -42,9 +45,10 @@ def show_trust(
     screen: Screen, task: Task, model: CalibratedModel, tally: Tally, acceptance: Acceptance | None
 ) -> dict[str, Any]:
     """Say how many labels are right, how many are accepted, and where nothing is labelled."""
-    expected = tally.confidences.expected_accuracy(model.given_labels_.n_judged)
+    expected = model.expected_accuracy_
     if tally.found.any():
         screen.note("expected", str(expected))
+    unseen = show_unseen(screen, model)
     facts = show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)
     groups = model.unfamiliar()
@@ -56,8 +60,21 @@ def show_trust(
         "mean_confidence": round(tally.mean_confidence, 4),
         "expected_accuracy": {name: round(value, 4) for name, value in expected._asdict().items()},
         **facts,
+        "unseen_share": round(unseen, 4),
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
     }
+
+
+def show_unseen(screen: Screen, model: CalibratedModel) -> float:
+    """Say how many rows may be of a class that has no label."""
+    labels = model.given_labels_
+    unseen = model.unseen_
+    free = np.ones(labels.n_rows, dtype=bool)
+    free[labels.rows] = False
+    share = float(unseen[free].mean()) if unseen is not None and free.any() else 0.0
+    if share >= WORTH_SAYING:
+        screen.warn(described_unseen(labels, share))
+    return share
 
 
 def show_gain(screen: Screen, task: Task, model: CalibratedModel) -> dict[str, Any]:

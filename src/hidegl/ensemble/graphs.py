@@ -23,13 +23,18 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import DegreeRule
 from hidegl.spreading.rule import best_classes, label_distributions
 from hidegl.spreading.shares import scales_towards
-from hidegl.spreading.temperature import sharpened
 
 BLOCK_ROWS = 2048
 """Small enough for several threads to share a sample."""
 
-FEW_ROWS = 5_000
+FEW_ROWS = 3_000
 """About how many rows are enough for means."""
+
+LOOP_ROWS = 200
+"""How many rows are enough for the mean weight of the edge of a row to itself."""
+
+SMALLEST_CUT = 0.02
+"""Smaller cuts cannot be distinguished from noise."""
 
 Scoring = tuple[Matrix, Vector, Vector]
 """A, δ and the scales of the classes, of one member."""
@@ -37,48 +42,41 @@ Scoring = tuple[Matrix, Vector, Vector]
 
 @dataclass(frozen=True)
 class Vote:
-    """Class probabilities of rows: the members' mean, sharpened by a temperature, then classes scaled."""
+    """Class probabilities of rows: the members' mean, then classes scaled."""
 
     members: tuple[Scoring, ...]
-    temperature: float = 1.0
     scales: Vector | None = None
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        return self.members, self.temperature, self.scales
+        return self.members, self.scales
 
     def of(self, Z: SideBySide) -> Matrix:
         return vote_distributions(Z, *self.arguments)
 
     def moved(self, Z: SideBySide, shares: Vector, strength: float) -> Vote:
         """With classes scaled so that the shares in these rows move towards the given ones."""
-        return Vote(self.members, self.temperature, scales_towards(self.of(Z), shares, strength))
+        return Vote(self.members, scales_towards(self.of(Z), shares, strength))
 
 
-def vote_distributions(
-    Z: SideBySide, members: tuple[Scoring, ...], temperature: float = 1.0, scales: Vector | None = None
-) -> Matrix:
+def vote_distributions(Z: SideBySide, members: tuple[Scoring, ...], scales: Vector | None = None) -> Matrix:
     """The class probabilities of a block of rows (b, c)."""
     P: Any = 0.0
-    for part, scoring in zip(Z.parts, members, strict=False):  # the rows themselves may stand beside
+    for part, scoring in zip(Z.parts, members, strict=False):  # the last part may be the rows themselves
         P = P + label_distributions(part, *scoring) / len(members)
-    if temperature != 1:
-        P = sharpened(P, temperature)
     if scales is None:
         return P
     P = P * scales
     return P / namespace(P).sum(P, axis=1, keepdims=True)
 
 
-def fewer(forms: Any, at_least: int = 0) -> Any:
-    """A few rows of a block that are enough for means."""
-    return forms[:: max(forms.shape[0] // max(FEW_ROWS, at_least), 1)]
+def subsample(forms: Any, size: int = FEW_ROWS) -> Any:
+    """Every step-th row of a block, at least this many of them."""
+    return forms[:: max(forms.shape[0] // size, 1)]
 
 
 def squared(P: Matrix) -> Matrix:
-    """Probabilities sharpened by a temperature of ½: towards one-hot, which forgets how sure a row was, but not all the
-    way.
-    """
+    """Probabilities sharpened by a temperature of ½: towards one-hot, but not all the way."""
     U = P * P
     return U / namespace(P).sum(U, axis=1, keepdims=True)
 
@@ -114,29 +112,21 @@ class Graphs:
     rules: Sequence[DegreeRule]
     labels: Labels
 
-    def diffused(self, vote: Vote, steps: int = 1) -> Vote:
-        """The vote after some steps; each is one pass, which gives k×c for each member."""
-        for _ in range(steps):
-            vote = self._vote(self._summed(soft_sums, *vote.arguments), soft_sums(self.labelled, *vote.arguments))
-        return vote
-
-    def diffused_from(self, P: Matrix, P_labelled: Matrix, steps: int) -> Vote:
-        """The same from probabilities of the rows of the sample, and of the labelled rows."""
-        sums = tuple(self._weight * ZtU for ZtU in sums_of(self.Z, squared(P)))
-        first = self._vote(sums, sums_of(self.labelled, squared(P_labelled)))
-        return self.diffused(first, steps - 1)
+    def diffused(self, vote: Vote) -> Vote:
+        """The vote after one step: one pass, which gives k×c for each member."""
+        return self._vote(self._summed(soft_sums, *vote.arguments), soft_sums(self.labelled, *vote.arguments))
 
     @cached_property
     def few(self) -> SideBySide:
-        """Fewer rows of the sample: enough for class shares and mean confidences."""
-        return fewer(self.Z)
+        """A subsample: enough for class shares and mean confidences."""
+        return subsample(self.Z)
 
     @property
     def _weight(self) -> float:
         return self.n_rows / self.Z.shape[0]
 
     def _summed(self, function: Any, *args: Any) -> list[Matrix]:
-        """ZᵀU of all rows, for each member, as far as the sample tells."""
+        """ZᵀU of all rows, for each member, estimated from the sample."""
         return [self._weight * ZtU for ZtU in LocalRows(self.Z, block_rows=BLOCK_ROWS).sum(function, *args)]
 
     def _vote(self, sums: Sequence[Matrix], own: Sequence[Matrix]) -> Vote:
@@ -153,13 +143,29 @@ class Graphs:
             )
         )
 
-    def cuts(self, vote: Vote) -> Vector:
-        """The share of each class's edges that lead out of it, summed over the graphs (c,): 0 if none does. One pass.
+    def cut(self, vote: Vote) -> float:
+        """The normalised cut: the sum of `cuts`."""
+        return max(float(self.cuts(vote).sum()), SMALLEST_CUT)
 
-        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and keeps Σ (ZᵀU ∘ A) of it. A class without rows is all cut.
+    def cuts(self, vote: Vote) -> Vector:
+        """The share of each class's edges that lead out of it, summed over the graphs (c,). One pass.
+
+        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and Σ (ZᵀU ∘ A) of it stays inside. Edges of a row to itself are
+        left out: in a sample that stands for many rows, they would count too much.
         """
-        cuts = np.zeros(())
-        for rule, ZtU in zip(self.rules, self._summed(hard_sums, *vote.arguments), strict=True):
-            volumes, inner = ZtU.T @ rule.delta, (ZtU * (2 * rule.M.solve(ZtU, rough=True))).sum(axis=0)
-            cuts = cuts + 1 - np.where(volumes > 0, inner / np.where(volumes > 0, volumes, 1), 0)
-        return cuts
+        total = np.zeros(len(self.labels.classes))
+        for rule, ZtU, own in zip(self.rules, self._summed(hard_sums, *vote.arguments), self._loops, strict=True):
+            n_rows, inner = ZtU.sum(axis=0), (ZtU * (2 * rule.M.solve(ZtU, rough=True))).sum(axis=0)
+            volume, inner = ZtU.T @ rule.delta - n_rows * own, inner - self._weight * n_rows * own
+            total += 1 - np.divide(inner, volume, out=np.zeros_like(inner), where=volume > 0)
+        return total
+
+    @cached_property
+    def _loops(self) -> list[float]:
+        """The mean weight of the edge of a row to itself, on each graph, over a few rows."""
+        few = subsample(self.Z, LOOP_ROWS)[:LOOP_ROWS]
+        dense = [part.dense for part in few.parts]
+        return [
+            float(np.mean(np.einsum("nk,kn->n", Z, 2 * rule.M.solve(Z.T, rough=True))))
+            for rule, Z in zip(self.rules, dense, strict=True)
+        ]

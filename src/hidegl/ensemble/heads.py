@@ -1,80 +1,171 @@
-"""A classifier beside the graphs: what it says of prepared rows."""
+"""Classifiers of prepared rows, as they are stored and evaluated: the log-probabilities that they give to rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from hidegl.basics.archives import prefixed
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
-
-ARRAYS = ("centres", "coef", "linear", "intercept")
+from hidegl.spreading.temperature import log_probabilities, softmax
 
 LARGEST = 1e15
-"""No coefficient of a file is larger: products with rows stay finite."""
+"""No coefficient in a file is larger: products with rows stay finite."""
+
+LIMITS = f"[{-LARGEST}, {LARGEST}]"
 
 
 @dataclass(frozen=True)
-class Head:
-    """Log-probabilities of rows, up to a constant for each:
+class EarlierHead:
+    """The classifier in files of the versions 0.1 and 0.2, whose weight is in its coefficients:
 
     Σ_j exp(−‖x − centre_j‖² / width) coef_j + x linear + intercept
-
-    Its weight beside the graphs is in its coefficients.
     """
 
     centres: Matrix
     coef: Matrix
-    width: float
     linear: Matrix
     intercept: Vector
-
-    @classmethod
-    def of_kernel(cls, centres: Matrix, coef: Matrix, width: float) -> Head:
-        n_classes = coef.shape[1]
-        return cls(centres, coef, width, np.zeros((centres.shape[1], n_classes)), np.zeros(n_classes))
-
-    @classmethod
-    def of_linear(cls, linear: Matrix, intercept: Vector) -> Head:
-        return cls(np.zeros((0, len(linear))), np.zeros((0, len(intercept))), 1.0, linear, intercept)
+    width: Vector
+    """A single number (1,)."""
 
     @property
     def arrays(self) -> dict[str, Matrix]:
         """Its arrays by name, for a file."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
-    def restored(cls, width: float, stored: Stored, furthest: float) -> Head:
-        """From a file with the sizes r (columns of prepared rows, of which none is further away) and c (classes)."""
-        limits = f"[{-LARGEST}, {LARGEST}]"
-        centres = stored.array("centres", "numbers", "centres r", f"[{-furthest}, {furthest}]")
-        coef = stored.array("coef", "numbers", "centres c", limits)
-        linear = stored.array("linear", "numbers", "r c", limits)
-        return cls(centres, coef, width, linear, stored.array("intercept", "numbers", "c", limits))
+    def restored(cls, stored: Stored, furthest: float, narrowest: float, width: Vector | None = None) -> EarlierHead:
+        """From a file with the sizes r (columns of prepared rows) and c (classes). Early files have the width apart."""
+        return cls(
+            stored.array("centres", "numbers", "centres r", f"[{-furthest}, {furthest}]"),
+            stored.array("coef", "numbers", "centres c", LIMITS),
+            stored.array("linear", "numbers", "r c", LIMITS),
+            stored.array("intercept", "numbers", "c", LIMITS),
+            stored.array("width", "numbers", "1", f"[{narrowest}, inf)") if width is None else width,
+        )
 
-    def times(self, factor: float) -> Head:
-        return Head(self.centres, self.coef * factor, self.width, self.linear * factor, self.intercept * factor)
+    def scores(self, X: Any) -> Matrix:
+        """Log-probabilities of a block of prepared rows, up to a constant for each (b, c)."""
+        X = at_least_single(X)
+        scores = X @ cast(self.linear, X.dtype) + cast(self.intercept, X.dtype)
+        if len(self.centres):
+            K = namespace(X).exp(squared_distances(X, cast(self.centres, X.dtype)) / -float(self.width[0]))
+            scores = scores + K @ cast(self.coef, X.dtype)
+        return cast(scores, "float64")
 
-    def plus(self, other: Head) -> Head:
-        """Both, if the other one is linear."""
-        return Head(self.centres, self.coef, self.width, self.linear + other.linear, self.intercept + other.intercept)
+
+@dataclass(frozen=True)
+class KernelPart:
+    """One kernel: F_p(x) = Σ_j exp(−‖view(x) − centre_j‖² / width) coef_pj for each penalty p."""
+
+    view: Matrix
+    """A linear map of prepared rows (r, v)."""
+
+    centres: Matrix
+    """The labelled rows in this view (l, v)."""
+
+    width: Vector
+    """A single number (1,)."""
+
+    coef: Matrix
+    """(p, l, c)"""
+
+    slopes: Vector
+    """The inverse temperatures (s,)."""
+
+    chances: Matrix
+    """The probability of each penalty and slope (p, s)."""
+
+    @property
+    def arrays(self) -> dict[str, Matrix]:
+        """Its arrays by name, for a file."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def restored(cls, stored: Stored, furthest: float, narrowest: float) -> KernelPart:
+        """From a file with the sizes r and c."""
+        return cls(
+            stored.array("view", "numbers", "r v", LIMITS),
+            stored.array("centres", "numbers", "l_used v", f"[{-furthest}, {furthest}]"),
+            stored.array("width", "numbers", "1", f"[{narrowest}, inf)"),
+            stored.array("coef", "numbers", "p l_used c", LIMITS),
+            stored.array("slopes", "numbers", "s", "[0, 1e6]"),
+            stored.array("chances", "numbers", "p s", "[0, 1]"),
+        )
+
+    def weighted(self, X: Any, log_shares: Any) -> Any:
+        """The sum of the distributions of a block of rows, each times its probability (b, c)."""
+        xp = namespace(X)
+        distances = squared_distances(X @ cast(self.view, X.dtype), cast(self.centres, X.dtype))
+        K = xp.exp(distances / -float(self.width[0]))
+        P: Any = 0.0
+        for penalty in range(len(self.coef)):
+            F = cast(K @ cast(self.coef[penalty], X.dtype), "float64")
+            for number in range(len(self.slopes)):
+                if chance := float(self.chances[penalty, number]):
+                    P = P + chance * softmax(float(self.slopes[number]) * F + log_shares)
+        return P
 
 
-def head_scores(X: Any, head: Head) -> Matrix:
-    """What a classifier says of a block of prepared rows."""
-    X = cast(X, "float32") if "float16" in str(X.dtype) else X
-    scores = X @ cast(head.linear, X.dtype) + cast(head.intercept, X.dtype)
-    if len(head.centres):
-        powers = squared_distances(X, cast(head.centres, X.dtype)) / -head.width
-        scores = scores + namespace(X).exp(powers) @ cast(head.coef, X.dtype)
-    return cast(scores, "float64")
+@dataclass(frozen=True)
+class KernelHead:
+    """log Σ chance · softmax(slope · F + log π), summed over the parts."""
+
+    parts: tuple[KernelPart, ...]
+    log_shares: Vector
+    """log π (c,)."""
+
+    @property
+    def arrays(self) -> dict[str, Matrix]:
+        """Its arrays by name, for a file."""
+        arrays = {"log_shares": self.log_shares}
+        for number, part in enumerate(self.parts):
+            arrays |= prefixed(f"{number}.", part.arrays)
+        return arrays
+
+    @classmethod
+    def restored(cls, stored: Stored, furthest: float, narrowest: float) -> KernelHead:
+        """From a file with the sizes r and c. No row is further away than `furthest`, and no width is smaller."""
+        parts: list[KernelPart] = []
+        while stored.has(f"{len(parts)}.view"):
+            parts.append(KernelPart.restored(stored.part(str(len(parts)), {}), furthest, narrowest))
+        if not parts or abs(sum(float(part.chances.sum()) for part in parts) - 1) > 1e-6:
+            raise ValueError("the chances of a kernel classifier must sum to 1")
+        return cls(tuple(parts), stored.array("log_shares", "numbers", "c", "[-1e3, 1e3]"))
+
+    def widened(self, columns: Callable[[Matrix, float], Matrix], log_share: float) -> KernelHead:
+        """With more classes, which have this log-share: `columns` adds columns with a given value."""
+        parts = tuple(replace(part, coef=columns(part.coef, 0.0)) for part in self.parts)
+        return KernelHead(parts, columns(self.log_shares, log_share))
+
+    def scores(self, X: Any) -> Matrix:
+        """The log-probabilities of a block of prepared rows (b, c)."""
+        X, log_shares = at_least_single(X), cast(self.log_shares, "float64")
+        P: Any = 0.0
+        for part in self.parts:
+            P = P + part.weighted(X, log_shares)
+        return log_probabilities(P)
+
+
+Head = KernelHead | EarlierHead
+
+
+def restored_head(stored: Stored, furthest: float, narrowest: float) -> Head:
+    """Either of them."""
+    kind = EarlierHead if stored.has("linear") else KernelHead
+    return kind.restored(stored, furthest, narrowest)
+
+
+def at_least_single(X: Any) -> Any:
+    return cast(X, "float32") if "float16" in str(X.dtype) else X
 
 
 def squared_distances(X: Any, centres: Any) -> Any:
-    """Of each row to each centre."""
+    """The squared distance of each row to each centre."""
     xp = namespace(X)
     lengths = xp.einsum("ij,ij->i", X, X)[:, None] + xp.einsum("ij,ij->i", centres, centres)[None]
     return xp.clip(lengths - 2 * (X @ centres.T), 0.0, None)

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from hidegl.basics.memory import points_that_fit
 from hidegl.basics.warnings import warn_user
-from hidegl.ensemble.kernel import MOST_CENTRES
+from hidegl.ensemble.kernel_expert import MOST_CENTRES
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.spreading.rules import MATRICES
 from hidegl.structure.stages import LearningPlan

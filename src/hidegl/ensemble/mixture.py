@@ -1,15 +1,15 @@
-"""How the members' probabilities become those of the ensemble: written once, for old rows and for new ones.
+"""How the experts' probabilities become those of the ensemble: written once, for the rows of the fit and for new ones.
 
-    P = (1 − doubt) softmax( log(mean_m P_m · scales) / T + F ) + doubt · guess
+    P = Σ_s chance_s softmax( Σ_e w_se log P_e + intercept_s )
 
-with the members' mean scaled to the class shares, calibrated by one temperature T, and the log-probabilities F of a
-kernel classifier, in which its weight is contained. The guess knows class sizes only, and the doubt is the chance that
-there is no more to know (`hidegl.ensemble.doubt`).
+with draws s of the experts' weights w (`hidegl.ensemble.posterior`), and the class shares π in the intercepts. A label
+is right with a probability of max P · (1 − u), where u is the probability that the row is of a
+class without labels (`hidegl.ensemble.unseen`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,135 +18,227 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.basics.stored import ROUNDING, Stored
+from hidegl.basics.stored import Stored
 from hidegl.ensemble.graphs import Vote, vote_distributions
-from hidegl.ensemble.heads import Head, head_scores
-from hidegl.ensemble.strays import Strays
-from hidegl.rows.assignments import Assignments
-from hidegl.rows.base import Rows, Sums
+from hidegl.ensemble.heads import EarlierHead, Head, KernelHead, restored_head
+from hidegl.ensemble.posterior import Draws
+from hidegl.ensemble.unseen import Unseen
+from hidegl.rows.arrays import cast, contiguous, namespace
+from hidegl.rows.base import Rows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import LARGEST_SCORE, Labelling
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.temperature import log_probabilities, softmax
+from hidegl.spreading.temperature import log_probabilities
 from hidegl.structure.points import assignments
 from hidegl.structure.preparation import furthest_point
 from hidegl.structure.structure import Structure
 
+LARGEST = 1e9
+"""No weight or intercept in a file is larger."""
+
+NEVER, LEAST_SHARE = -100.0, 1e-9
+"""The log-odds and the share of a class that no row gets, other than those with such a label."""
+
+
+@dataclass(frozen=True)
+class MixtureDraws:
+    """What is uncertain about the ensemble, by draws."""
+
+    experts: Draws
+    intercepts: Matrix
+    """(s, c)"""
+
+    shares: Matrix
+    """Class shares of all rows (s, c)."""
+
+    unseen: Vector
+    """The share of rows whose class has no label, divided by its mean (s,)."""
+
 
 @dataclass(frozen=True)
 class Mixture:
-    """What labels made of an ensemble: the labelling of each structure, how they are mixed, and what was decided."""
+    """What labels made of an ensemble: the experts, how much they count, and what was decided."""
 
     labels: Labels
-    members: tuple[Labelling, ...] = ()
-    scales: Vector = field(default_factory=lambda: np.empty(0))
-    temperature: float = 1.0
-    head: Head | None = None
-    weights: tuple[float, float] = (1.0, 0.0)
-    """Of the graphs and of the classifier; they are in the temperature and in the head."""
+    votes: tuple[Vote, ...] = ()
+    """The versions of the graphs that count."""
 
-    doubt: float = 0.0
-    guess: Vector = field(default_factory=lambda: np.empty(0))
-    """The weight of a guess that is the same for all rows, and its probabilities (c,)."""
+    heads: tuple[Head, ...] = ()
+    """The classifiers of prepared rows."""
 
+    draws: MixtureDraws = field(
+        default_factory=lambda: MixtureDraws(
+            Draws(np.zeros((1, 0)), np.ones(1)), np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(1)
+        )
+    )
     expected_shares: Vector = field(default_factory=lambda: np.empty(0))
-    shares_are: str = ""
-    """What became of the class shares, in words."""
+    """π (c,)"""
 
+    unseen: Unseen = field(default_factory=Unseen)
     P_loo: Matrix | None = None
-    """The probabilities of each labelled row from other labels: leave-one-out, and in folds once there is a classifier
-    (l, c).
-    """
+    """The probabilities of each labelled row, made without its label (l, c)."""
 
     strays: NDArray[np.bool_] | None = None
     """Which labels were spread to no other row (l,), if any."""
 
     @property
     def head_share(self) -> float:
-        """The weight of the classifier beside the graphs, from 0 to 1."""
-        return self.weights[1] / (sum(self.weights) or 1.0)
-
-    @property
-    def vote(self) -> Vote:
-        """The members' mean."""
-        return Vote(tuple(member.scoring for member in self.members))
-
-    def refined(self, vote: Vote, temperature: float) -> Mixture:
-        """With the coefficients of a vote; class shares are in them."""
-        members = tuple(
-            replace(member, A=A, scales=scales)
-            for member, (A, _, scales) in zip(self.members, vote.members, strict=True)
-        )
-        return replace(self, members=members, scales=np.ones_like(self.scales), temperature=temperature)
-
-    def with_strays(self, labels: Labels, strays: Strays) -> Mixture:
-        """Of all labels, where it was learned without the strays."""
-        if not strays.mask.any():
-            return self
-        P_loo = np.empty((len(labels.given), len(labels.classes)))
-        P_loo[strays.mask], P_loo[~strays.mask] = strays.P, self.P_loo
-        return replace(self, labels=labels, P_loo=P_loo, strays=strays.mask)
+        """The weight of the classifiers of prepared rows, compared with all experts, from 0 to 1."""
+        weights = self.draws.experts.mean_weights
+        return float(weights[len(self.votes) :].sum() / (weights.sum() or 1.0))
 
     def of(self, forms: Rows) -> Rows:
-        """The class probabilities, lazily, of assignments to the points of each structure; and, for the classifier, of
-        the prepared rows, beside them.
+        """The class probabilities, lazily, of assignments to the points of each structure, followed by the prepared
+        rows if there are classifiers of them.
         """
         return forms.map(mixed_distributions, *self.arguments)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `mixed_distributions` needs beside the rows."""
-        return self.vote.members, self.scales, self.temperature, self.head, self.doubt, self.guess
+        """What `mixed_distributions` needs besides the rows."""
+        experts = self.draws.experts
+        pools = tuple(
+            (tuple(weights.tolist()), intercept, float(chance))
+            for weights, intercept, chance in zip(experts.weights, self.draws.intercepts, experts.chances, strict=True)
+        )
+        return tuple(vote.members for vote in self.votes), self.heads, pools
 
     # Files
 
     def state(self) -> State:
         if not self.labels.any:
             return {}, {}
-        values: dict[str, Any] = {
-            "temperature": self.temperature,
-            "weights": self.weights,
-            "doubt": self.doubt,
-            "shares_are": self.shares_are,
-        }
-        arrays = {"scales": self.scales, "expected_shares": self.expected_shares, "guess": self.guess}
+        draws, arrays = self.draws, {"expected_shares": self.expected_shares}
+        arrays |= {"draw_weights": draws.experts.weights, "draw_chances": draws.experts.chances}
+        arrays |= {"draw_intercepts": draws.intercepts}
+        arrays |= {"draw_shares": draws.shares, "draw_unseen": draws.unseen}
+        arrays |= prefixed("unseen.", self.unseen.arrays)
         if self.P_loo is not None:
             arrays["P_loo"] = self.P_loo
         if self.strays is not None:
             arrays["strays"] = self.strays.astype(np.float64)
-        if self.head is not None:
-            values["head_width"] = self.head.width
-            arrays |= prefixed("head_", self.head.arrays)
-        for number, member in enumerate(self.members):
-            arrays |= prefixed(f"{number}.", member.state()[1])
-        return values, arrays
+        for number, head in enumerate(self.heads):
+            arrays |= prefixed(f"head{number}.", head.arrays)
+        for version, vote in enumerate(self.votes):
+            for number, scoring in enumerate(vote.members):
+                arrays |= prefixed(f"vote{version}.{number}.", Labelling(self.labels, *scoring).state()[1])
+        return {"votes": len(self.votes), "heads": len(self.heads)}, arrays
 
     @classmethod
     def restored(cls, labels: Labels, n_points: Sequence[int], stored: Stored, dtype: str) -> Mixture:
         """From a file with the sizes l (labels), c (classes) and r (columns of prepared rows, of this dtype)."""
         if not labels.any:
             return cls(labels)
-        head = None
-        if stored.has("head_centres"):
-            smallest = np.finfo(np.float64 if dtype == "float64" else np.float32).tiny
-            width = stored.number("head_width", f"[{smallest}, inf)")
-            head = Head.restored(width, stored.part("head", {}, "head_"), furthest_point(dtype))
-        of_graphs, of_head = stored.numbers("weights", "[0, inf)")
-        scales = stored.array("scales", "numbers", "c", f"[0, {LARGEST_SCORE}]")
+        limits = furthest_point(dtype), narrowest(dtype)
+        if stored.has("scales"):
+            return earlier_mixture(labels, n_points, stored, *limits)
+        n_votes, n_heads = stored.whole("votes", 0, 10), stored.whole("heads", 0, 10)
+        votes = [
+            Vote(
+                tuple(
+                    Labelling.restored(labels, stored.part(f"vote{version}.{number}", {}, k=k)).scoring
+                    for number, k in enumerate(n_points)
+                )
+            )
+            for version in range(n_votes)
+        ]
+        heads = [restored_head(stored.part(f"head{number}", {}), *limits) for number in range(n_heads)]
+        experts = Draws(
+            stored.array("draw_weights", "numbers", f"s {n_votes + n_heads}", f"[0, {LARGEST}]"),
+            stored.distributions("draw_chances", "s"),
+        )
         return cls(
             labels,
-            tuple(Labelling.restored(labels, stored.part(str(number), {}, k=k)) for number, k in enumerate(n_points)),
-            scales,
-            stored.number("temperature", "[1e-12, 1e12]"),
-            head,
-            (of_graphs, of_head),
-            stored.number("doubt", "[0, 1]"),
-            stored.distributions("guess", "c") if stored.has("guess") else np.full(len(scales), 1 / len(scales)),
-            stored.array("expected_shares", "numbers", "c", f"[0, {1 + ROUNDING}]"),
-            stored.text("shares_are"),
-            stored.distributions("P_loo", "l c") if stored.has("P_loo") else None,
-            stored.array("strays", "numbers", "l", "[0, 1]").astype(bool) if stored.has("strays") else None,
+            tuple(votes),
+            tuple(heads),
+            MixtureDraws(
+                experts,
+                stored.array("draw_intercepts", "numbers", "s c", f"[{-LARGEST}, {LARGEST}]"),
+                stored.distributions("draw_shares", "s c"),
+                stored.array("draw_unseen", "numbers", "s", f"[0, {LARGEST}]"),
+            ),
+            stored.distributions("expected_shares", "c"),
+            Unseen.restored(stored.part("unseen", {}), n_points),
+            *judgements(stored),
         )
+
+    def with_strays(self, labels: Labels, strays: NDArray[np.bool_], P_strays: Matrix) -> Mixture:
+        """Of all labels, where it was learned without the strays (l,), each the only one of its class.
+
+        No other row gets their classes. P_strays has the probabilities of the strays from the other labels (·, c).
+        """
+        known = np.setdiff1d(np.arange(len(labels.classes)), labels.given[strays])
+
+        def widened(columns: Matrix, value: float) -> Matrix:
+            wide = np.full((*columns.shape[:-1], len(labels.classes)), value)
+            wide[..., known] = columns
+            return wide
+
+        assert self.P_loo is not None
+        P_loo = np.empty((len(strays), len(labels.classes)))
+        P_loo[strays], P_loo[~strays] = P_strays, widened(self.P_loo, 0.0)
+        draws = replace(
+            self.draws,
+            intercepts=widened(self.draws.intercepts, NEVER),
+            shares=widened(self.draws.shares, LEAST_SHARE),
+        )
+        return replace(
+            self,
+            labels=labels,
+            votes=tuple(
+                Vote(tuple((widened(A, 0.0), delta, widened(scales, 1.0)) for A, delta, scales in vote.members))
+                for vote in self.votes
+            ),
+            heads=tuple(head.widened(widened, NEVER) for head in self.heads if isinstance(head, KernelHead)),
+            draws=draws,
+            expected_shares=widened(self.expected_shares, LEAST_SHARE),
+            P_loo=P_loo,
+            strays=strays,
+        )
+
+
+def judgements(stored: Stored) -> tuple[Matrix | None, NDArray[np.bool_] | None]:
+    """P_loo and the strays, where a file has them."""
+    P_loo = stored.distributions("P_loo", "l c") if stored.has("P_loo") else None
+    strays = stored.array("strays", "numbers", "l", "[0, 1]").astype(bool) if stored.has("strays") else None
+    return P_loo, strays
+
+
+def earlier_mixture(
+    labels: Labels, n_points: Sequence[int], stored: Stored, furthest: float, narrowest: float
+) -> Mixture:
+    """From a file of version 0.1 or 0.2: one draw with the experts, and one without, whose probability is the doubt.
+
+    P = (1 − doubt) softmax(log(vote · scales) / T + head) + doubt · guess
+    """
+    members = tuple(
+        Labelling.restored(labels, stored.part(str(number), {}, k=k)).scoring for number, k in enumerate(n_points)
+    )
+    heads = []
+    if stored.has("head_centres"):
+        width = np.array([stored.number("head_width", f"[{narrowest}, inf)")])
+        heads.append(EarlierHead.restored(stored.part("head", {}, "head_"), furthest, narrowest, width))
+    c, of_graphs = len(labels.classes), 1 / stored.number("temperature", "[1e-9, 1e12]")
+    scales = stored.array("scales", "numbers", "c", f"[0, {LARGEST_SCORE}]")
+    guess = stored.distributions("guess", "c") if stored.has("guess") else np.full(c, 1 / c)
+    doubt = stored.number("doubt", "[0, 1]")
+    weights = np.array([of_graphs, 1.0])[: 1 + len(heads)]
+    draws = Draws(np.stack([weights, 0 * weights]), np.array([1 - doubt, doubt]))
+    intercepts = np.stack([of_graphs * log_probabilities(scales), log_probabilities(guess)])
+    return Mixture(
+        labels,
+        (Vote(members),),
+        tuple(heads),
+        MixtureDraws(draws, intercepts, np.stack([guess, guess]), np.zeros(2)),
+        guess,
+        Unseen(),
+        *judgements(stored),
+    )
+
+
+def narrowest(dtype: str) -> float:
+    """The smallest width of a kernel on rows of this dtype."""
+    return float(np.finfo(np.float64 if dtype == "float64" else np.float32).tiny)
 
 
 def assigned_rows(structures: Sequence[Structure], rows: Rows) -> Rows:
@@ -159,31 +251,53 @@ def assigned_forms(X: Any, points: tuple[tuple[Any, float, int], ...]) -> SideBy
     return SideBySide.of(*(assignments(X, C, sigma, n_nearest) for C, sigma, n_nearest in points), X)
 
 
-def mixed_distributions(
-    forms: SideBySide,
-    members: tuple[tuple[Any, ...], ...],
-    scales: Vector,
-    temperature: float,
-    head: Head | None,
-    doubt: float,
-    guess: Vector,
-) -> Matrix:
-    """The class probabilities of a block of rows."""
-    logits = log_probabilities(vote_distributions(forms, members) * scales) / temperature
-    P = softmax(logits if head is None else logits + head_scores(forms.parts[-1], head))
-    return (1 - doubt) * P + doubt * guess if doubt else P
+def drawn_distributions(
+    forms: SideBySide, votes: tuple[Any, ...], heads: tuple[Head, ...], pools: tuple[Any, ...]
+) -> Iterator[tuple[Any, float]]:
+    """The class probabilities of a block of rows by each draw (c, b), and the probability of the draw.
+
+    Single precision is enough for probabilities. Classes come first, because sums over a short last axis are slow.
+    """
+    scores = [log_probabilities(vote_distributions(forms, members)) for members in votes]
+    scores += [head.scores(forms.parts[-1]) for head in heads]
+    scores = [contiguous(cast(score, "float32").T) for score in scores]
+    xp = namespace(scores[0])
+    for weights, intercept, chance in pools:
+        logits = xp.zeros_like(scores[0]) + cast(intercept, "float32")[:, None]
+        for weight, score in zip(weights, scores, strict=True):
+            if weight:
+                logits = logits + weight * score
+        P = xp.exp(logits - xp.max(logits, axis=0, keepdims=True))
+        P /= xp.sum(P, axis=0, keepdims=True)
+        yield P, chance
 
 
-def class_sums(Z: Assignments, P: Matrix) -> tuple[Matrix]:
-    """ZᵀP of a block."""
-    return (Z.transposed_product(P),)
+def mixed_distributions(forms: SideBySide, *mixture: Any) -> Matrix:
+    """The class probabilities of a block of rows (b, c)."""
+    P: Any = 0.0
+    for own, chance in drawn_distributions(forms, *mixture):
+        P = P + chance * own
+    return normalised(P)
 
 
-def summed_mixed(forms: SideBySide, function: Callable[..., Sums], number: int, *mixture: Any) -> Sums:
-    """Sums over the assignments to one structure's points and the class probabilities of a block of rows."""
-    return function(forms.parts[number], mixed_distributions(forms, *mixture))
+def mixed_and_drawn(forms: SideBySide, ratios: Matrix, *mixture: Any) -> tuple[Any, Any]:
+    """The class probabilities of a block of rows (b, c), and the probability of the best class by each draw (b, s).
+
+    A draw has its own weights of the experts, and its own class shares: `ratios` of those expected (s, c).
+    """
+    drawn = list(drawn_distributions(forms, *mixture))
+    P: Any = 0.0
+    for own, chance in drawn:
+        P = P + chance * own
+    xp, ratios = namespace(P), cast(ratios, "float32")
+    labels, columns = xp.argmax(P, axis=0)[None], []
+    for number, (own, _) in enumerate(drawn):
+        own = own * ratios[number][:, None]
+        columns.append(xp.take_along_axis(own, labels, axis=0)[0] / xp.sum(own, axis=0))
+    return normalised(P), cast(xp.stack(columns, axis=1), "float64")
 
 
-def summed_beside(forms: SideBySide, function: Callable[..., Sums]) -> Sums:
-    """The same where the probabilities stand beside the assignments."""
-    return function(*forms.parts)
+def normalised(P: Any) -> Matrix:
+    """Probabilities (c, b) as rows that sum to 1 (b, c), in double precision."""
+    P = cast(P, "float64")
+    return contiguous((P / namespace(P).sum(P, axis=0, keepdims=True)).T)

@@ -1,4 +1,4 @@
-"""A random sample of the rows, on this host: what the stages of an ensemble learn from, however many rows there are."""
+"""A random sample of the rows, on this host: what an ensemble learns from, however many rows there are."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
+from hidegl.ensemble.graphs import subsample
 from hidegl.rows.arrays import cast
-from hidegl.rows.assignments import nearest, searchable
 from hidegl.rows.base import Rows, sample_indices
-from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.structure.structure import Structure
 
 SAMPLE_ROWS = 20_000
-"""Labels are spread and refined on this number of rows. What is learned of them holds for all."""
+"""Labels are spread and refined on this number of rows. What is learned from them holds for all."""
 
-NEIGHBOURLY_ROWS, NEIGHBOURS = 3_000, 10
-"""Some rows of the sample, and the nearest of the others to each of them."""
+KEPT_VARIANCE = 0.99
+"""As many directions of a view are kept as hold this share of its variance."""
 
 
 @dataclass(frozen=True)
 class RowSample:
-    """Some rows: their numbers, and their assignments to the points of all structures. It knows no label."""
+    """Some rows: their numbers, and their assignments to the points of all structures. It has no labels."""
 
     numbers: NDArray[np.intp]
     Z: SideBySide
@@ -36,52 +36,41 @@ class RowSample:
     rows: Rows | None
     """All rows, prepared; None for a model that was loaded."""
 
-    mixed: bool = False
-    """Whether columns are of several kinds, so that clusters may be those of a category rather than classes."""
+    measured: bool = False
+    """Whether columns are measurements with units of their own."""
 
     @classmethod
-    def of(cls, structures: Sequence[Structure], rows: Rows | None, seed: int, *, mixed: bool = False) -> RowSample:
+    def of(cls, structures: Sequence[Structure], rows: Rows | None, seed: int, *, measured: bool = False) -> RowSample:
         n_rows = structures[0].Z.n_rows
         numbers = sample_indices(n_rows, SAMPLE_ROWS, np.random.default_rng(seed))
-        return cls(
-            numbers, SideBySide.of(*(structure.Z.take(numbers) for structure in structures)), n_rows, rows, mixed
-        )
-
-    @cached_property
-    def some(self) -> NDArray[np.intp]:
-        """The places in the sample of those rows whose neighbours are known."""
-        m = len(self.numbers)
-        return np.linspace(0, m - 1, min(m, NEIGHBOURLY_ROWS)).astype(np.intp)
+        Z = SideBySide.of(*(structure.Z.take(numbers) for structure in structures))
+        return cls(numbers, Z, n_rows, rows, measured)
 
     @cached_property
     def X(self) -> Matrix:
-        """The rows of the sample, prepared."""
+        """A subsample of the rows, prepared; every step-th row of the sample."""
         assert self.rows is not None
-        X = self.rows.take(self.numbers)
+        X = self.rows.take(subsample(self.numbers))
         return cast(X, "float32") if X.dtype == np.float16 else X
 
-    @cached_property
-    def neighbours(self) -> NDArray[np.intp]:
-        """Which of those rows are nearest to each of them, by their places among them."""
-        X = self.X[self.some]
-        s = min(NEIGHBOURS + 1, len(X))
-        columns, _ = nearest(X, searchable(LocalRows(X), np.asarray(X, dtype=np.float64), s), s)
-        return columns[:, 1:]
+    def views(self, powers: Sequence[float]) -> list[Matrix]:
+        """For each power p, a linear map Σ^{p/2} of rows (r, r_p): it stretches the directions in which rows vary most.
 
-    @cached_property
-    def spread(self) -> float:
-        """The mean squared distance of rows from their mean."""
-        return float(np.var(self.X, axis=0, dtype=np.float64).sum()) or 1.0
-
-    def cohesion(self, P: Matrix) -> float:
-        """How far neighbours have the same class, by the probabilities P of `some` rows: 1 always, 0 as by chance.
-
-        A good graph has classes that it keeps together. On rows that do not cluster, it finds none.
+        Σ is the covariance of the rows. Each view is scaled so that its rows have a variance of 1 in all.
         """
-        codes = P.argmax(axis=1)
-        shares = np.bincount(codes, minlength=P.shape[1]) / len(codes)
-        by_chance = float(np.sum(shares**2))
-        if by_chance == 1 or self.neighbours.shape[1] == 0:
-            return 0.0
-        same = float(np.mean(codes[self.neighbours] == codes[:, None]))
-        return max((same - by_chance) / (1 - by_chance), 0.0)
+        values, vectors = self._spectrum
+        views = []
+        for power in powers:
+            stretched = vectors * values ** (power / 2)
+            variances = values ** (1 + power)
+            kept = int(np.searchsorted(np.cumsum(variances), KEPT_VARIANCE * variances.sum())) + 1
+            scale = np.sqrt(variances.sum()) or 1.0
+            views.append((np.eye(len(values)) if power == 0 else stretched[:, :kept]) / scale)
+        return views
+
+    @cached_property
+    def _spectrum(self) -> tuple[Matrix, Matrix]:
+        """The eigenvalues of the covariance, the largest first, and the eigenvectors."""
+        centred = self.X - self.X.mean(axis=0, dtype=np.float64)
+        values, vectors = scipy.linalg.eigh(centred.T @ centred / len(centred))
+        return np.maximum(values[::-1], 0.0), vectors[:, ::-1]

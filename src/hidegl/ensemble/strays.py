@@ -2,7 +2,8 @@
 
 Every class gets a share of the rows, so a name that was typed once would get the rows of a whole class. A stray label
 is kept for its own row and spreads to no other. There are three kinds: names that mean no class ("?"), another spelling
-of the class around the row, and names that look like a class, on a row amid another class.
+of the class around the row, and names that look like a class, on a row that is of another class by the model of
+mistakes that audits use.
 
 The third kind needs care. A class may have one label by chance, and leaving it out is an error of the same size. The
 rows of such a class lie apart: the other labels hardly reach them, and the class is cheap to cut from the others.
@@ -18,30 +19,23 @@ from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.warnings import warn_user
-from hidegl.ensemble.calibration import Calibration
-from hidegl.ensemble.evidence import Evidence, made_good
 from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labelling import Spreader, smallest
 from hidegl.spreading.labels import Labels, is_blank, names_alike
+from hidegl.spreading.mistakes import Mistakes
 from hidegl.spreading.shares import column_scales, distributions
 from hidegl.spreading.temperature import sharpened
 
-USUAL_COUNT = 3
-"""Where classes usually have fewer labels than this, one label is nothing strange."""
+USUAL_COUNT, FEWEST_CLASSES = 3, 3
+"""Where classes usually have fewer labels, one label is nothing strange; and with fewer classes of several labels,
+there is too little to compare with."""
 
-SURE = 0.8
-"""How probable another class must be for the row."""
-
-FAMILIAR, COSTLY = 0.1, 2.0
-"""The row must be more familiar than this share of the labelled rows. Cutting the class must cost this many times as
-much as cutting the others.
-"""
-
-FEWEST_CLASSES = 3
-"""With fewer classes of several labels, there is too little to compare with."""
+PROBABLE, FAMILIAR, COSTLY = 0.8, 0.1, 2.0
+"""Another class must be this probable for the row; the row must be more familiar than this share of the labelled rows;
+and cutting the class must cost this many times as much as cutting the others."""
 
 
 @dataclass(frozen=True)
@@ -52,31 +46,24 @@ class Strays:
     P: Matrix = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
-    def none(cls, labels: Labels) -> Strays:
-        return cls(np.zeros(len(labels.given), dtype=bool))
-
-    @classmethod
     def among(cls, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Strays:
         """By the structure with the fewest points; rarely any."""
-        single = labels.counts[labels.given] == 1
-        several = labels.counts > 1
+        single, several = ~labels.can_be_judged, labels.counts > 1
         if not single.any() or several.sum() < FEWEST_CLASSES or np.median(labels.counts) < USUAL_COUNT:
-            return cls.none(labels)
+            return cls(np.zeros(len(labels.given), dtype=bool))
         spreader = smallest(spreaders)
         familiarity = Familiarity.of(spreader, labels)
         P = from_others(familiarity, labels)
-        mask = single & (P.max(axis=1) >= SURE)
+        mask = single & (P.max(axis=1) >= PROBABLE)
         mask &= familiarity.of_labels > np.quantile(familiarity.of_labels[~single], FAMILIAR)
         if mask.any():
             Z = sample.Z.parts[list(spreaders).index(spreader)]
             mask &= (cut_ratios(familiarity, labels, spreader, Z) > COSTLY)[labels.given]
-        mask |= single & [is_odd(labels, code, P_row) for code, P_row in zip(labels.given, P, strict=True)]
+        mask |= single & [is_odd(labels, code, of_row) for code, of_row in zip(labels.given, P, strict=True)]
         return cls(mask, P[mask])
 
     def warn(self, labels: Labels) -> None:
         """Tell the user, by name."""
-        if not self.mask.any():
-            return
         amid = labels.classes[self.P.argmax(axis=1)]
         told = [
             f"{labels.classes[code]!s} (row {row}, among rows of {other!s})"
@@ -96,11 +83,10 @@ def is_odd(labels: Labels, code: int, P: Vector) -> bool:
 
 
 def from_others(familiarity: Familiarity, labels: Labels) -> Matrix:
-    """The probabilities of each label from those of classes with several labels, calibrated (l, c)."""
-    several = np.where(labels.counts > 1, 1.0, 0.0)
-    hidden = familiarity.hidden
-    P = distributions(hidden, column_scales(hidden[labels.can_be_judged].sum(axis=0), several))
-    return sharpened(P, Calibration().temperature(Evidence(made_good(P, labels), labels)))
+    """The probabilities of each label from those of classes with several labels, as confident as they may be (l, c)."""
+    judged, hidden = labels.can_be_judged, familiarity.hidden
+    P = distributions(hidden, column_scales(hidden[judged].sum(axis=0), np.where(labels.counts > 1, 1.0, 0.0)))
+    return sharpened(P, Mistakes.among(P[judged], labels.given[judged]).temperature)
 
 
 def cut_ratios(familiarity: Familiarity, labels: Labels, spreader: Spreader, Z: object) -> Vector:

@@ -195,16 +195,24 @@ def check_before_writing(path: Path, n_rows: int, fingerprint: str) -> None:
 def read_label_columns(path: Path) -> list[str]:
     """The columns of the table from which labels in the file were taken over."""
     with reading(path) as file:
-        return label_columns(file)
+        return remembered_columns(file)
 
 
-def label_columns(file: sqlite3.Connection) -> list[str]:
+def remembered_columns(file: sqlite3.Connection) -> list[str]:
     found = file.execute("SELECT value FROM facts WHERE name = ?", (COLUMNS,)).fetchone()
-    return [] if found is None else json.loads(found[0])
+    if found is None:
+        return []
+    try:
+        columns = json.loads(found[0])
+    except (TypeError, ValueError):
+        columns = None
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise sqlite3.DataError(f"its fact {COLUMNS} is no list of names")
+    return columns
 
 
 def remember_columns(file: sqlite3.Connection, columns: Sequence[str]) -> None:
-    known = label_columns(file)
+    known = remembered_columns(file)
     if set(columns) - set(known):
         value = json.dumps(list(dict.fromkeys([*known, *columns])), ensure_ascii=False)
         with file:

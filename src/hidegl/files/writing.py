@@ -147,7 +147,8 @@ def label_columns(block: LabelledBlock, takes: Takes | None = None) -> dict[str,
     labels = block.labels
     if takes is not None:
         labels = with_blanks(labels, ~(takes(block.confidence) | block.given))
-    return {"label": labels, "confidence": np.round(block.confidence, 4), "given": block.given}
+    unseen = {} if block.unseen is None else {"unseen": np.round(block.unseen, 4)}
+    return {"label": labels, "confidence": np.round(block.confidence, 4), "given": block.given, **unseen}
 
 
 def with_blanks(values: NDArray[Any], blank: NDArray[np.bool_]) -> Any:
@@ -323,10 +324,13 @@ def as_text(value: Any) -> str:
 def write_npy(file: IO[bytes], labels: LabelStream) -> None:
     """Write the labels as a structured array."""
     classes = labels.classes.astype(str) if labels.classes.dtype.hasobject else labels.classes
-    dtype = np.dtype([("label", classes.dtype), ("confidence", np.float32), ("given", np.bool_)])
+    columns = [("label", classes.dtype), ("confidence", np.float32), ("given", np.bool_)]
+    dtype = np.dtype([*columns, ("unseen", np.float32)] if labels.with_unseen else columns)
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (labels.n_rows,)}
     np.lib.format.write_array_header_1_0(file, header)
     for block in labels:
         rows = np.empty(len(block), dtype)
         rows["label"], rows["confidence"], rows["given"] = block.labels, block.confidence, block.given
+        if labels.with_unseen:
+            rows["unseen"] = block.unseen
         file.write(rows.tobytes())

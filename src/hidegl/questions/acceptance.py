@@ -1,8 +1,9 @@
 """How many labels are expected to be right, and which to accept.
 
-Both follow from calibrated confidences. If the mean confidence of some labels is p, a share p of them is expected to be
-right. So the largest set of labels with an expected precision has the surest labels: as many as keep their mean
-confidence at that precision.
+Both follow from calibrated confidences, and from draws of what is uncertain about them: how much each expert counts,
+how large the classes are, and how many rows are of a class without labels. Each draw has its own precision of a set of
+labels. What is expected is the mean over the draws. What is promised is less: whoever accepts where the model is
+confident picks the cases in which it is too confident.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
 
-BINS = 10_000
+BINS = 2_000
 """Confidences are counted in bins of this fineness, so that nothing grows with the number of rows."""
 
-COUNTED, PSEUDO_LABELS = 2 / 3, 4
-"""The interval is that of a Beta distribution whose strength is this share of the judged labels, plus this number. The
-labels also chose weights and temperature, so that they say less of them than as many others would."""
+PROMISED = 1.5
+"""What is promised lies this many standard deviations below what is expected."""
+
+PSEUDO_LABELS = 4
+"""The judged labels count as this many more (Agresti and Coull): a few that are all right do not prove certainty."""
 
 LEVEL = 0.95
 """The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
@@ -60,7 +64,7 @@ class Acceptance:
     def __str__(self) -> str:
         """For people: in percent."""
         if not self.n_rows:
-            return "none: no label is as sure as that"
+            return "none: no label is that certain"
         right = np.floor(1000 * self.expected_precision) / 10
         return f"{self.n_rows:,} labels ({100 * self.share:.0f} %), of which about {right:g} % are right"
 
@@ -71,20 +75,22 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Confidences:
-    """How sure labels are that were not given: their numbers, and sums of confidences, in fine bins (BINS,)."""
+    """The confidences of labels that were not given, summed in fine bins."""
 
     counts: Vector
+    """How many there are (BINS,)."""
+
     sums: Vector
+    """The sums of confidences (BINS,)."""
 
-    @classmethod
-    def none(cls) -> Confidences:
-        return cls(np.zeros(BINS), np.zeros(BINS))
+    drawn: Matrix
+    """The sums of the probabilities by each draw that the label is right (BINS, s); there may be no draws."""
 
-    def add(self, confidence: NDArray[Any]) -> None:
-        """Count some more."""
-        counts, sums = confidence_sums(confidence)
-        self.counts[:] += counts
-        self.sums[:] += sums
+    chances: Vector
+    """The probability of each draw (s,)."""
+
+    n_judged: int
+    """How many labels the confidences were calibrated with."""
 
     @property
     def n_rows(self) -> int:
@@ -95,34 +101,77 @@ class Confidences:
         """1 where every label was given."""
         return float(self.sums.sum() / self.n_rows) if self.n_rows else 1.0
 
-    def expected_accuracy(self, n_judged: int) -> ExpectedAccuracy:
-        """From the mean confidence, which was calibrated with this number of labels."""
+    def without(self, counts: Vector, sums: Vector, drawn: Matrix) -> Confidences:
+        """The same without some of the rows."""
+        left = self.counts > counts
+        return Confidences(
+            np.asarray(self.counts - counts, dtype=np.float64),
+            np.where(left, self.sums - sums, 0.0),
+            np.where(left[:, None], self.drawn - drawn, 0.0),
+            self.chances,
+            self.n_judged,
+        )
+
+    @property
+    def expected_accuracy(self) -> ExpectedAccuracy:
         if not self.n_rows:
             return ExpectedAccuracy(1.0, 1.0, 1.0)
-        n, tail = COUNTED * n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
+        n, tail = self.n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
         mean = float(np.clip(self.mean, 0.25 / n, 1 - 0.25 / n))  # n labels cannot prove a mean nearer to 0 or 1
-        low, high = (float(beta.ppf(q, mean * n, (1 - mean) * n)) for q in (tail, 1 - tail))
+        variance = float(self._variances(mean, self.drawn.sum(axis=0), self.n_rows))
+        strength = max(mean * (1 - mean) / variance, 1.5)
+        low, high = (float(beta.ppf(q, mean * strength, (1 - mean) * strength)) for q in (tail, 1 - tail))
+        if n * (1 - mean) < -np.log(1 - LEVEL):  # so few mistakes are expected among n labels that there may be none
+            high = 1.0
         return ExpectedAccuracy(self.mean, low, high)
 
     def accept(self, precision: float) -> Acceptance:
-        """The largest set of labels with this expected precision."""
-        n, means = self._surest()
-        some = np.flatnonzero((means >= precision) & (n > 0))
-        if not len(some):
+        """The largest set of labels whose promised precision is this one."""
+        n, means, promised = self._most_confident()
+        enough = np.flatnonzero((promised >= precision) & (n > 0))
+        if not len(enough):
             return Acceptance((BINS + 1) / BINS, 0, 0.0, 1.0)
-        last = int(some[-1])
+        last = int(enough[-1])
         return Acceptance((BINS - 1 - last) / BINS, int(n[last]), float(n[last] / n[-1]), float(means[last]))
 
     def curve(self) -> tuple[Vector, Vector]:
-        """The share of labels that is accepted, and their expected precision, from the surest labels to all."""
-        n, means = self._surest()
+        """The share of labels that is accepted, and their expected precision, from the most confident labels to all."""
+        n, means, _ = self._most_confident()
         changes = np.flatnonzero(np.diff(n, prepend=0) > 0)
         return n[changes] / max(n[-1], 1), means[changes]
 
-    def _surest(self) -> tuple[Vector, Vector]:
-        """How many labels are in the surest bins, from one bin to all, and their mean confidence."""
+    def _most_confident(self) -> tuple[Vector, Vector, Vector]:
+        """How many labels are in the most confident bins, from one bin to all, their mean confidence, and what is
+        promised of them.
+        """
         n = np.cumsum(self.counts[::-1])
-        return n, np.cumsum(self.sums[::-1]) / np.maximum(n, 1)
+        means = np.cumsum(self.sums[::-1]) / np.maximum(n, 1)
+        return n, means, means - PROMISED * np.sqrt(self._variances(means, np.cumsum(self.drawn[::-1], axis=0), n))
+
+    def _variances(self, means: Any, drawn: Matrix, n: Any) -> Any:
+        """How uncertain the precision of sets of n rows is (…): the variance over the draws, of which `drawn` (…, s)
+        are the sums, and that of the number of right ones among the judged labels.
+        """
+        by_chance = means * (1 - means) / (self.n_judged + PSEUDO_LABELS)
+        if not len(self.chances):
+            return by_chance
+        of_draws = drawn / np.maximum(n, 1)[..., None]
+        centre = of_draws @ self.chances
+        return by_chance + np.maximum((of_draws - centre[..., None]) ** 2 @ self.chances, 0)
+
+    # Files
+
+    @property
+    def arrays(self) -> dict[str, Matrix]:
+        return {"counts": self.counts, "sums": self.sums, "drawn": self.drawn, "chances": self.chances}
+
+    @classmethod
+    def restored(cls, stored: Stored, n_judged: int) -> Confidences:
+        """From a file with the size n (rows)."""
+        n = f"[0, {stored.sizes['n']}]"
+        counts, sums = (stored.array(name, "numbers", str(BINS), n) for name in ("counts", "sums"))
+        drawn = stored.array("drawn", "numbers", f"{BINS} draws", n)
+        return cls(counts, sums, drawn, stored.array("chances", "numbers", "draws", "[0, 1]"), n_judged)
 
 
 def bins_of(confidence: Any) -> Any:
@@ -130,20 +179,23 @@ def bins_of(confidence: Any) -> Any:
     return cast(xp.clip(confidence * BINS, 0, BINS - 1), "int64")
 
 
-def confidence_sums(confidence: Any) -> tuple[Any, Any]:
-    """The numbers of confidences, and their sums, in each bin."""
+def binned(confidence: Any, drawn: Any) -> tuple[Any, Any, Any]:
+    """The numbers of confidences (b,), their sums, and those of drawn probabilities (b, s), in each bin."""
     bins, xp = bins_of(confidence), namespace(confidence)
-    return xp.bincount(bins, minlength=BINS), xp.bincount(bins, weights=confidence, minlength=BINS)
+    columns = [xp.bincount(bins, weights=drawn[:, s], minlength=BINS) for s in range(drawn.shape[1])]
+    return (
+        cast(xp.bincount(bins, minlength=BINS), "float64"),
+        xp.bincount(bins, weights=confidence, minlength=BINS),
+        xp.stack(columns, axis=1) if columns else xp.zeros((BINS, 0), dtype=confidence.dtype),
+    )
 
 
-def confidences(P: Matrix) -> Vector:
-    """Of a block of rows, by their class probabilities."""
-    return namespace(P).max(P, axis=1)
-
-
-def summed_confidences(P: Matrix) -> tuple[Any, Any]:
-    """The same, counted in bins."""
-    return confidence_sums(confidences(P))
+def expected_calibration_error(P: Matrix, right: NDArray[np.bool_], n_bins: int = 15) -> float:
+    """The mean distance of confidence and accuracy, over bins of equal width in confidence."""
+    confidence = P.max(axis=1)
+    bins = np.minimum((confidence * n_bins).astype(np.intp), n_bins - 1)
+    sums = np.bincount(bins, confidence - right, minlength=n_bins)
+    return float(np.abs(sums).sum() / len(P))
 
 
 def check_precision(precision: Any, name: str = "precision") -> float:

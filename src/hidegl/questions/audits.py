@@ -1,30 +1,17 @@
-"""Given labels that look wrong: each label is predicted from other labels.
-
-A label is right with a probability of 1 − π − π', and then has class y as often as the prediction says, p_y. Otherwise
-it is wrong, in one of two ways. Where the true class is t, any other class was given, or one that is similar:
-
-    π Σ_t≠y p_t / (c − 1)     or     π' Σ_t≠y p_t q_y / (1 − q_t)
-
-q is the prediction as it was made, and p the same at another temperature. How often labels are wrong in either way, and
-how sure predictions may be, are the values under which the given labels are most likely. Where classes overlap,
-predictions are unsure, and labels that differ from them are no mistakes; where they are sure, a few labels that
-contradict them are.
-"""
+"""Given labels that look wrong: each label is predicted from other labels (`hidegl.spreading.mistakes`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.linalg import Matrix
 from hidegl.questions.cover import Kernel
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.temperature import PRIOR_LABELS, SMALLEST, sharpened
+from hidegl.spreading.mistakes import Mistakes
 
 DOUBTFUL = 0.5
 """A label is doubtful if it is more probably wrong than right."""
@@ -33,23 +20,6 @@ FAR, NEAR = 0.05, 0.5
 """A label is far from the others if they tell less of its row than all labels tell of all rows but this share; but not
 if they tell so much of it.
 """
-
-MOST_WRONG = 0.45
-SHARES = np.array(
-    [
-        (to_any, to_similar)
-        for to_any, to_similar in product([0.0005, *np.geomspace(0.004, 0.4, 15)], repeat=2)
-        if to_any + to_similar <= MOST_WRONG
-    ]
-)
-TEMPERATURES = np.geomspace(0.25, 4, 25)
-"""The values that are tried."""
-
-MOST_LABELS = 5000
-"""How often labels are wrong is learned from this number of them."""
-
-SPREAD = 0.5
-"""The prior standard deviation of the log-temperature. Its mean is 0: predictions mean what they say."""
 
 
 class JudgedLabel(NamedTuple):
@@ -69,56 +39,6 @@ class JudgedLabel(NamedTuple):
     @property
     def doubtful(self) -> bool:
         return self.judged and self.suspicion >= DOUBTFUL
-
-
-@dataclass(frozen=True)
-class Mistakes:
-    """How often labels are wrong, and how sure predictions may be."""
-
-    shares: tuple[float, float]
-    """Of labels changed to any class, and to a similar one."""
-
-    temperature: float
-    doubt: float
-    """The weight of uniform predictions: n labels cannot prove an error rate far below 1/n."""
-
-    @classmethod
-    def among(cls, P_loo: Matrix, given: NDArray[np.intp]) -> Self:
-        """The most likely ones, with priors: some right labels more, and a usual temperature."""
-        doubt = 1 / (len(given) + PRIOR_LABELS)
-        some = slice(None, None, max(-(-len(given) // MOST_LABELS), 1))
-        P_loo, given = P_loo[some], given[some]
-        wrong = SHARES.sum(axis=1)
-        found, most = cls((SHARES[0, 0], SHARES[0, 1]), 1.0, doubt), -np.inf
-        for temperature in TEMPERATURES:
-            right, to_any, to_similar = likelihoods(P_loo, temperature, given)
-            likely = np.outer(1 - wrong, right) + SHARES @ np.stack([to_any, to_similar])
-            score = np.log(likely).sum(axis=1) + PRIOR_LABELS * np.log1p(-wrong)
-            score -= (np.log(temperature) / SPREAD) ** 2 / 2
-            best = int(score.argmax())
-            if score[best] > most:
-                found, most = cls((SHARES[best, 0], SHARES[best, 1]), float(temperature), doubt), score[best]
-        return found
-
-    def suspicion(self, P_loo: Matrix, given: NDArray[np.intp]) -> Vector:
-        """The probability that each label is wrong."""
-        doubted = (
-            (1 - self.doubt) * likelihood + self.doubt / P_loo.shape[1]
-            for likelihood in likelihoods(P_loo, self.temperature, given)
-        )
-        right, to_any, to_similar = doubted
-        wrong = self.shares[0] * to_any + self.shares[1] * to_similar
-        return wrong / (wrong + (1 - sum(self.shares)) * right)
-
-
-def likelihoods(P: Matrix, temperature: float, given: NDArray[np.intp]) -> tuple[Vector, Vector, Vector]:
-    """The probability of each given label if it is right, if any other class was given, and if a similar one was."""
-    rows, c = np.arange(len(given)), P.shape[1]
-    Q = sharpened(P, temperature)
-    right = Q[rows, given]
-    others = Q / np.maximum(1 - P, SMALLEST)
-    others[rows, given] = 0
-    return right, (1 - right) / max(c - 1, 1), P[rows, given] * others.sum(axis=1)
 
 
 def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.questions.cover import Cover, Kernel
 from hidegl.rows.arrays import namespace
-from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Spreader
-from hidegl.spreading.rule import label_distributions
 
 MORE_LABELS = 10
 """The command line and the report say what so many more labels would gain."""
@@ -65,24 +63,9 @@ class Suggestion:
 
 
 def openness(P: Matrix) -> Vector:
-    """How much a label for each row would tell, from ½ (its two best classes are far apart) to 1 (they are equal)."""
+    """How undecided each row is, from ½ (its two best classes are far apart) to 1 (they are equally probable)."""
     ordered = namespace(P).sort(P, axis=1)
     return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
-
-
-def unsure(P: Matrix) -> Vector:
-    """The probability that the best class of each row is wrong."""
-    return 1 - namespace(P).max(P, axis=1)
-
-
-def undecided_mass(Z: Assignments, P: Matrix) -> tuple[Vector, Vector]:
-    """Of a block with the class probabilities P: how open the rows of each point are, and how unsure, summed."""
-    return Z.mass(openness(P)), Z.mass(unsure(P))
-
-
-def undecided_mass_of_scores(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[Vector, Vector]:
-    """The same where the probabilities follow from the scores of one structure."""
-    return undecided_mass(Z, label_distributions(Z, A, delta, scales))
 
 
 @dataclass(frozen=True)

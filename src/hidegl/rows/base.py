@@ -11,6 +11,7 @@ by the library of its arrays (`hidegl.rows.arrays`). `on_host` takes it from the
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -53,6 +54,22 @@ class Rows(ABC):
     @abstractmethod
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
         """Σ over blocks of `function(block, *args)`, added in the order of the blocks, beside the rows: one pass."""
+
+    def survey(self, function: Callable[..., tuple[Block, Sums]], *args: Any) -> tuple[Block, Sums]:
+        """Both at once: rows and sums of `function(block, *args)`, on this host. One pass.
+
+        The rows are columns side by side, each an array.
+        """
+        with closing(self.map(function, *args).blocks()) as blocks:
+            first, totals = next(blocks)
+            columns = [np.empty(self.n_rows, dtype=part.dtype) for part in first.parts]
+            start = 0
+            for rows, sums in chain([(first, None)], blocks):
+                for column, part in zip(columns, rows.parts, strict=True):
+                    column[start : start + len(part)] = part
+                start += len(rows.parts[0])
+                totals = totals if sums is None else add_up(totals, sums)
+        return type(first).of(*columns), totals
 
     @abstractmethod
     def persist(self) -> Self:
@@ -110,6 +127,10 @@ class Rows(ABC):
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Sorted, so that a file is read forwards."""
     return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
+
+
+def add_up(totals: Sums, sums: Sums) -> Sums:
+    return tuple(map(operator.iadd, totals, sums))
 
 
 def concatenate(blocks: Generator[Block], n_rows: int) -> Block:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
 from hidegl.rows.arrays import library, on_host, to_device
-from hidegl.rows.base import Block, Rows, Sums, concatenate
+from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
 from hidegl.rows.files import ParquetFiles
-from hidegl.rows.local import LocalRows, add_up
+from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 
 Maps = tuple[Any, ...]
@@ -102,6 +102,15 @@ class ClusterRows(Rows):
             (total,) = dask.compute(sums[0])
         block_done(self.n_rows)
         return total
+
+    def survey(self, function: Callable[..., tuple[Block, Sums]], *args: Any) -> tuple[Block, Sums]:
+        surveyed = step(function, args)
+        parts = [delayed(mapped_survey, pure=False)(block, self._maps, surveyed) for block in self._blocks]
+        with clear_errors():
+            found = dask.compute(*parts)
+        block_done(self.n_rows)
+        rows, sums = zip(*found, strict=True)
+        return type(rows[0]).concatenate(rows), added_up(list(sums))
 
     def persist(self) -> ClusterRows:
         """Kept on the workers if half of their memory is enough: otherwise the maps run again at each pass."""
@@ -232,6 +241,13 @@ def mapped_some(block: Block, places: NDArray[np.intp], maps: Maps) -> Block:
 def mapped_sums(block: Block, maps: Maps, summed: tuple[Callable[..., Sums], tuple[Any, ...]]) -> Sums:
     function, args = summed
     return on_host(here(block, maps).sum(function, *args))
+
+
+def mapped_survey(
+    block: Block, maps: Maps, surveyed: tuple[Callable[..., tuple[Block, Sums]], tuple[Any, ...]]
+) -> tuple[Block, Sums]:
+    function, args = surveyed
+    return here(block, maps).survey(function, *args)
 
 
 def added_up(sums: list[Sums]) -> Sums:

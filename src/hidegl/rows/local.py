@@ -7,7 +7,6 @@ that the number of threads does not matter.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Generator
 from functools import partial, reduce
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
 from hidegl.basics.threads import in_order
-from hidegl.rows.base import Block, Rows, Sums, concatenate
+from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
 from hidegl.rows.side_by_side import SideBySide
 
 T = TypeVar("T")
@@ -141,7 +140,3 @@ def mapped(block: Block, maps: tuple[partial[Block], ...]) -> Block:
 
 def apply(function: Callable[..., T], args: tuple[Any, ...], block: Block) -> T:
     return function(block, *args)
-
-
-def add_up(totals: Sums, sums: Sums) -> Sums:
-    return tuple(map(operator.iadd, totals, sums))

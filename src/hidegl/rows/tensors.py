@@ -19,8 +19,8 @@ from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
 from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
-from hidegl.rows.base import Block, Rows, Sums, concatenate, sample_indices
-from hidegl.rows.local import add_up, apply, mapped
+from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate, sample_indices
+from hidegl.rows.local import apply, mapped
 from hidegl.rows.side_by_side import SideBySide
 
 try:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.questions.acceptance import Confidences
 from hidegl.spreading.stream import LabelledBlock
 
 if TYPE_CHECKING:
@@ -25,15 +24,11 @@ class Tally:
     classes: NDArray[Any]
     given: NDArray[np.int64] = field(init=False)
     histogram: NDArray[np.int64] = field(init=False)
-    confidences: Confidences = field(init=False)
-    """Of the predicted labels of all classes, in fine bins."""
-
     _sums: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         c = len(self.classes)
         self.given, self.histogram, self._sums = np.zeros(c, np.int64), np.zeros((c, N_BINS), np.int64), np.zeros(c)
-        self.confidences = Confidences.none()
 
     def add(self, block: LabelledBlock) -> None:
         """Count some more rows."""
@@ -42,7 +37,6 @@ class Tally:
         np.add.at(self.given, codes[given], 1)
         np.add.at(self.histogram, (codes[~given], bins[~given]), 1)
         np.add.at(self._sums, codes[~given], confidence[~given])
-        self.confidences.add(confidence[~given])
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -61,7 +55,7 @@ class Tally:
     @property
     def mean_confidence(self) -> float:
         """Of the predicted labels; 1 if there are none."""
-        return self.confidences.mean
+        return float(self._sums.sum() / self.found.sum()) if self.found.any() else 1.0
 
 
 def tally_of(model: Model) -> Tally:

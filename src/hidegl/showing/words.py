@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hidegl.spreading.labels import Labels
 
 PREPARATIONS = {
@@ -13,6 +15,10 @@ PREPARATIONS = {
 }
 
 
+WORTH_SAYING = 0.05
+"""From which share of rows on classes without a label are mentioned."""
+
+
 def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str:
     prepared = PREPARATIONS[settings["preprocess"]]
     return f"{n_rows:,} rows of {n_columns:,} columns, {prepared}; {settings['n_components']} dimensions are used."
@@ -20,3 +26,25 @@ def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str
 
 def described_classes(labels: Labels) -> str:
     return f"{len(labels.rows):,} labels of {len(labels.classes):,} classes"
+
+
+def open_questions(labels: Labels, unseen: float, sizes_unknown: float) -> list[str]:
+    """What labels leave open, in sentences: from the share of rows whose class may have no label, and the probability
+    that the numbers of labels say nothing about class sizes.
+    """
+    told = [] if unseen < WORTH_SAYING else [f"{described_unseen(labels, unseen)}."]
+    if len(labels.classes) > 1 and sizes_unknown > 0.5:
+        told.append(
+            "Each class has about equally many labels, so class sizes are not known: if you know them roughly, "
+            "class_prior makes confidences more certain."
+        )
+    return told
+
+
+def described_unseen(labels: Labels, share: float) -> str:
+    """How many rows may be of a class without labels."""
+    single = int(np.sum(labels.counts == 1))
+    return (
+        f"About {share:.0%} of the rows may be of classes without a label: of {len(labels.classes)} classes, {single} "
+        f"{'has' if single == 1 else 'have'} only one"
+    )

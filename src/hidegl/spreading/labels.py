@@ -77,15 +77,6 @@ class Labels:
         return np.bincount(self.given, minlength=len(self.classes))
 
     @property
-    def are_by_class(self) -> bool:
-        """Whether each class has the same number of labels, two or more: they were drawn class by class.
-
-        By chance this is rare. Such labels say nothing of how large the classes are.
-        """
-        counts = self.counts[self.counts > 0]
-        return len(counts) > 1 and counts.min() == counts.max() >= 2
-
-    @property
     def can_be_judged(self) -> NDArray[np.bool_]:
         """Which labels the others can predict (l,): those of classes with at least two."""
         return self.counts[self.given] > 1
@@ -108,6 +99,11 @@ class Labels:
     def some(self, chosen: NDArray[np.bool_]) -> Labels:
         """The same classes with some of the labels."""
         return replace(self, rows=self.rows[chosen], given=self.given[chosen])
+
+    def of_classes(self, kept: NDArray[np.bool_]) -> Labels:
+        """The labels of some classes alone (c,)."""
+        chosen = kept[self.given]
+        return Labels(self.classes[kept], self.rows[chosen], (np.cumsum(kept) - 1)[self.given[chosen]], self.n_rows)
 
     @property
     def any(self) -> bool:

@@ -61,21 +61,6 @@ def _named_shares(prior: str, labels: Labels) -> Vector:
     return weights / weights.sum()
 
 
-def shrunk_shares(labels: Labels, kept: int = 0) -> Vector:
-    """Label frequencies, shrunk towards uniform when labels are few. A class without labels has no share.
-
-    The weight of uniform shares is d / χ², where χ² is the test statistic of the label counts against uniform ones. Its
-    mean is the degrees of freedom if chance alone makes counts differ: with those as d, all that chance explains is
-    taken away. With `kept` = 2 less, this is James–Stein shrinkage, which leaves two or three classes as they are.
-    """
-    counts = labels.counts
-    p, uniform = counts / counts.sum(), (counts > 0) / np.sum(counts > 0)
-    c = int(np.sum(counts > 0))
-    distance = counts.sum() * c * np.sum((p - uniform) ** 2)
-    weight = 1.0 if distance == 0 else float(np.clip((c - 1 - kept) / distance, 0, 1))
-    return weight * uniform + (1 - weight) * p
-
-
 def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
     """What to multiply the columns of P with, so that after rows are normalised its column means move to the shares.
 

@@ -3,78 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.rows.arrays import cast, namespace
+from hidegl.rows.side_by_side import SideBySide
+from hidegl.spreading.labels import Labels
+
+BLOCK_ROWS = 65_536
+
+MOST_SHORT = 32_767
+"""The numbers of so many classes take two bytes."""
+
 
 @dataclass(frozen=True)
 class LabelledBlock:
-    """Some rows: their labels, how sure they are, and which were given. Those are kept, with a confidence of 1."""
+    """Some rows: their labels, how probably they are right, and which were given. Those have a confidence of 1."""
 
-    P: NDArray[Any]
-    """Class probabilities (b, c)."""
+    codes: NDArray[np.signedinteger]
+    """The number of the class of each row."""
 
-    known: NDArray[Any]
-    """The number of the class that was given to each row, or −1."""
+    confidence: NDArray[np.float32]
+    """The probability that the label is right."""
 
+    second_codes: NDArray[np.signedinteger]
+    """The class that is most probable if the label is wrong; the same class if there is no other."""
+
+    second_confidence: NDArray[np.float32]
+    given: NDArray[np.bool_]
     classes: NDArray[Any]
+    unseen: NDArray[np.float32] | None = None
+    """The probability that the row is of a class without labels, if that was asked."""
+
+    @classmethod
+    def of(cls, columns: SideBySide, classes: NDArray[Any], labels: Labels | None = None) -> Self:
+        """From the columns of `label_columns`, which are changed where a label was given."""
+        codes, confidence, second_codes, second_confidence, *unseen = columns.parts
+        given = np.zeros(len(codes), dtype=bool)
+        if labels is not None:
+            given[labels.rows], codes[labels.rows], confidence[labels.rows] = True, labels.given, 1
+            for part in unseen:
+                part[labels.rows] = 0
+        return cls(codes, confidence, second_codes, second_confidence, given, classes, unseen[0] if unseen else None)
 
     def __len__(self) -> int:
-        return len(self.P)
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Self:
+        names = ["codes", "confidence", "second_codes", "second_confidence", "given"]
+        names += [] if self.unseen is None else ["unseen"]
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     @property
-    def given(self) -> NDArray[np.bool_]:
-        return self.known >= 0
-
-    @cached_property
-    def codes(self) -> NDArray[np.intp]:
-        """The number of the class of each row."""
-        return np.where(self.given, self.known, self.P.argmax(axis=1))
-
-    @cached_property
     def labels(self) -> NDArray[Any]:
         return self.classes[self.codes]
 
-    @cached_property
-    def confidence(self) -> NDArray[np.float32]:
-        return np.where(self.given, 1, self.P.max(axis=1)).astype(np.float32)
+    @property
+    def second(self) -> NDArray[Any]:
+        return self.classes[self.second_codes]
 
-    def second(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """The class that is most likely if the label is wrong, and its probability."""
-        P = self.P.copy()
-        P[np.arange(len(P)), self.codes] = -1
-        return self.classes[P.argmax(axis=1)], np.maximum(P.max(axis=1), 0).astype(np.float32)
+
+def label_columns(P: Matrix, unseen: Vector | None = None) -> SideBySide:
+    """Of a block of rows with the class probabilities P (b, c): best class and confidence, second class and its
+    probability; and the probability of a class without labels (b,), if it is given.
+    """
+    xp = namespace(P)
+    codes, confidence = xp.argmax(P, axis=1), xp.max(P, axis=1)
+    columns = xp.arange(P.shape[1], device=P.device)
+    others = xp.where(columns[None] == codes[:, None], -1.0, P)
+    second, probability = xp.argmax(others, axis=1), xp.clip(xp.max(others, axis=1), 0.0, None)
+    narrow = "int16" if P.shape[1] <= MOST_SHORT else "int32"
+    seen: Any = 1.0 if unseen is None else 1 - unseen
+    return SideBySide.of(
+        cast(codes, narrow),
+        cast(confidence * seen, "float32"),
+        cast(second, narrow),
+        cast(probability * seen, "float32"),
+        *(() if unseen is None else (cast(unseen, "float32"),)),
+    )
 
 
 @dataclass(frozen=True)
 class LabelStream:
     """The labels of rows in their order, to be read once."""
 
-    distributions: Generator[NDArray[Any]]
-    """Class probabilities, a block at a time."""
-
-    codes: NDArray[Any]
-    """The number of the class that was given to each row, or −1."""
-
+    blocks: Generator[LabelledBlock]
+    n_rows: int
     classes: NDArray[Any]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.codes)
+    with_unseen: bool = False
+    """Whether blocks have the probability of a class without labels."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         """Stop reading, also after an error: threads that compute further blocks must not stay behind."""
-        self.distributions.close()
+        self.blocks.close()
 
     def __iter__(self) -> Iterator[LabelledBlock]:
-        start = 0
-        for P in self.distributions:
-            yield LabelledBlock(P, self.codes[start : start + len(P)], self.classes)
-            start += len(P)
+        return self.blocks
+
+
+def blocks_of(rows: LabelledBlock) -> Generator[LabelledBlock]:
+    """Labelled rows, some at a time."""
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield rows[start : start + BLOCK_ROWS]
+
+
+def predicted_blocks(columns: Generator[SideBySide], classes: NDArray[Any]) -> Generator[LabelledBlock]:
+    """Rows without given labels, by the columns of `label_columns`."""
+    for block in columns:
+        yield LabelledBlock.of(block, classes)

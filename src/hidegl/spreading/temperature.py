@@ -5,12 +5,6 @@ from __future__ import annotations
 from hidegl.basics.linalg import Matrix
 from hidegl.rows.arrays import namespace
 
-PRIOR_LABELS = 20
-"""Prior strength, in pseudo-labels."""
-
-USUAL_TEMPERATURE = 0.5
-"""The prior mean: averaged scores are less sure than they are right."""
-
 SMALLEST = 1e-6
 """Probabilities below this count as this."""
 

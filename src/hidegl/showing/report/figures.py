@@ -189,7 +189,7 @@ def empty_chart(name: str, x_label: str, y_label: str, x_range: tuple[float, flo
 
 def acceptance_figure(contents: Contents) -> Any:
     """The expected precision of the surest labels, by how many of them are accepted."""
-    shares, precisions = contents.tally.confidences.curve()
+    shares, precisions = contents.model.acceptance_curve()
     some = np.unique(np.linspace(0, max(len(shares) - 1, 0), min(len(shares), CURVE_POINTS)).astype(np.intp))
     plot = empty_chart("acceptance", "share of labels that is accepted", "expected to be right", (0.0, 1.0))
     source = ColumnDataSource(

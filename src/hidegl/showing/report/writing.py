@@ -157,12 +157,12 @@ class Contents:
         """The share of labels that are right; None where confidences are not calibrated."""
         if not hasattr(self.model, "acceptance"):
             return None
-        return self.tally.confidences.expected_accuracy(self.model.given_labels_.n_judged)
+        return self.model.expected_accuracy_
 
     @property
     def acceptances(self) -> list[tuple[float, Acceptance]]:
         """How many labels can be accepted, for several precisions."""
-        return [(precision, self.tally.confidences.accept(precision)) for precision in PRECISIONS]
+        return [(precision, self.model.acceptance(precision)) for precision in PRECISIONS]
 
     @cached_property
     def expected_gain(self) -> float | None:

@@ -1,0 +1,181 @@
+"""The expert for classes that cluster: labels spread over the graphs of all members, and refined by diffusion.
+
+Every label weighs 1 / (number of labels of its class), so that a class with more labels does not swallow the others.
+Before the diffusion, class shares move towards those expected, as far as these are known better than the graphs know
+them. If the labels are few, they do not show how large classes are, but the graph may: shares that are right can be
+enforced and still cut the graph at little cost (normalised cut, Shi and Malik). Wrong shares cut through dense regions.
+
+Rows may cluster by something else than their class. If they cluster by class, the labels cut the graph at less cost
+than the same labels on other rows. That is in the prior odds of this expert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.threads import in_order
+from hidegl.ensemble.class_shares import ClassShares
+from hidegl.ensemble.graphs import Graphs, Scoring, Vote, subsample
+from hidegl.ensemble.posterior import Evidence
+from hidegl.ensemble.sample import RowSample
+from hidegl.rows.base import sample_indices
+from hidegl.rows.side_by_side import SideBySide
+from hidegl.spreading.labelling import Spreader
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.rule import LabelledRows
+from hidegl.spreading.temperature import log_probabilities
+
+LOG_ODDS, MEASURED_LOG_ODDS = 1.0, -2.0
+"""The prior log-odds of the graphs, compared with a classifier, with one label per class; less the logarithm of the
+number of labels per class, because a classifier gains more from labels. The second is added where columns are
+measurements with units of their own: on only 8 of 58 such tables were the graphs ahead."""
+
+RATIO_POWER, OTHER_LABELLINGS, MOST_COMPARED = 2.0, 8, 200
+"""The odds are multiplied by this power of the ratio of two cuts: of the same labels on other rows, and of the labels
+themselves. It is a mean over several choices of other rows, for at most so many labels."""
+
+SMALL_ROWS, ROWS_PER_POINT = 3_000, 2
+"""The smallest graph is tried over so many rows at least, and so many per point: with fewer, its cut cannot be
+distinguished from noise."""
+
+
+@dataclass(frozen=True)
+class GraphExpert:
+    """The members and their graphs. What is tried several times is tried on the smallest graph, over fewer rows."""
+
+    spreaders: Sequence[Spreader]
+    sample: RowSample
+    labels: Labels
+    shares: ClassShares
+    folds: NDArray[np.intp]
+
+    @cached_property
+    def vote(self) -> Vote:
+        """What all members make of the labels."""
+        rules = [spreader.lgc_rule for spreader in self.spreaders]
+        start = Vote(tuple(spread(spreader, self.labels) for spreader in self.spreaders))
+        graphs = Graphs(self.sample.Z, self._labelled, self.sample.n_rows, rules, self.labels)
+        return self._refined(start, graphs, self.shares.mean)
+
+    def evidence(self, rng: np.random.Generator) -> Evidence:
+        """Held-out scores and prior odds."""
+        measured = MEASURED_LOG_ODDS if self.sample.measured else 0.0
+        return Evidence(self._held_out(), self.log_odds_of_labels + measured + RATIO_POWER * self._log_cut_ratio(rng))
+
+    @property
+    def log_odds_of_labels(self) -> float:
+        """The prior log-odds that follow from the number of labels per class."""
+        return LOG_ODDS - float(np.log(len(self.labels.given) / len(self.labels.classes)))
+
+    def _log_cut_ratio(self, rng: np.random.Generator) -> float:
+        """The logarithm of the cut of the same labels on other rows, divided by the cut of the labels.
+
+        The labels are permuted. Where each is the only one of its class, that would change nothing, and random rows get
+        them.
+        """
+        labels, rule, graph = self.labels, self._spreader.lgc_rule, self._graph
+        rows, Z = self._spreader.labelled_rows(labels, None), self.sample.Z.parts[self._smallest]
+        if len(labels.rows) > MOST_COMPARED:
+            rows = rows[np.isin(np.arange(len(labels.rows)), sample_indices(len(labels.rows), MOST_COMPARED, rng))]
+        n_labels, scales = len(rows.rows), label_scales(labels)
+        if len(labels.classes) < 2 or n_labels > Z.shape[0]:
+            return 0.0
+
+        def others() -> LabelledRows:
+            if labels.can_be_judged.any():
+                return replace(rows, Y=rows.Y[rng.permutation(n_labels)])
+            return LabelledRows(rows.rows, Z[sample_indices(Z.shape[0], n_labels, rng)], rows.Y)
+
+        def log_cut(labelled: LabelledRows) -> float:
+            return float(np.log(graph.cut(Vote(((rule.infer(labelled), rule.delta, scales),)))))
+
+        other = [log_cut(labelled) for labelled in [others() for _ in range(OTHER_LABELLINGS)]]
+        return float(np.mean(other)) - log_cut(rows)
+
+    def _held_out(self) -> Matrix:
+        """The log-probabilities of each labelled row without its fold (l, c), on the smallest graph."""
+        labels, rule, graph = self.labels, self._spreader.lgc_rule, self._graph
+        held_out = np.full((len(labels.given), len(labels.classes)), -np.log(len(labels.classes)))
+        if not labels.can_be_judged.any():
+            return held_out
+        folds = [self.folds != fold for fold in range(self.folds.max() + 1)]
+        starts = list(rule.infer_some(self._spreader.labelled_rows(labels, None), folds))
+
+        def without(fold: int) -> Matrix:
+            seen = folds[fold]
+            own = labels.some(seen)
+            start = Vote(((starts[fold], rule.delta, label_scales(own)),))
+            seen_graph = replace(graph, labelled=graph.labelled[seen], labels=own)
+            vote = self._refined(start, seen_graph, self.shares.present(own))
+            return log_probabilities(vote.of(graph.labelled[~seen]))
+
+        for seen, scores in zip(folds, in_order(without, range(len(folds))), strict=True):
+            held_out[~seen] = scores
+        return held_out
+
+    def _refined(self, start: Vote, graphs: Graphs, shares: Vector) -> Vote:
+        if self._are_enforced:
+            return enforced(start, graphs, shares)
+        return moved(start, graphs, shares, self.shares.strength)
+
+    @cached_property
+    def _are_enforced(self) -> bool:
+        """Whether the expected class shares are enforced: those of the user, or if that cuts the graph at less cost.
+
+        With two classes, a class can be any union of clusters, and many of them are cheap to cut.
+        """
+        if self.shares.known or len(self.labels.classes) <= 2:
+            return self.shares.known
+        start, graph, shares = Vote((spread(self._spreader, self.labels),)), self._graph, self.shares
+        return graph.cut(enforced(start, graph, shares.mean)) < graph.cut(
+            moved(start, graph, shares.mean, shares.strength)
+        )
+
+    @cached_property
+    def _smallest(self) -> int:
+        """The number of the member with the fewest points."""
+        return int(np.argmin([spreader.structure.n_points for spreader in self.spreaders]))
+
+    @property
+    def _spreader(self) -> Spreader:
+        return self.spreaders[self._smallest]
+
+    @cached_property
+    def _labelled(self) -> SideBySide:
+        """The assignments of the labelled rows to the points of all members."""
+        return SideBySide.of(*(spreader.structure.Z.take(self.labels.rows) for spreader in self.spreaders))
+
+    @cached_property
+    def _graph(self) -> Graphs:
+        """The smallest graph, over a subsample of the rows."""
+        size = max(SMALL_ROWS, ROWS_PER_POINT * self._spreader.structure.n_points)
+        Z, labelled = (SideBySide.of(forms.parts[self._smallest]) for forms in (self.sample.Z, self._labelled))
+        return Graphs(subsample(Z, size), labelled, self.sample.n_rows, [self._spreader.lgc_rule], self.labels)
+
+
+def spread(spreader: Spreader, labels: Labels) -> Scoring:
+    """What the labels make of one structure, by the LGC rule."""
+    rule = spreader.lgc_rule
+    return rule.infer(spreader.labelled_rows(labels, None)), rule.delta, label_scales(labels)
+
+
+def label_scales(labels: Labels) -> Vector:
+    """The weight of a label of each class, so that all classes together count the same (c,)."""
+    present = labels.counts > 0
+    return np.where(present, len(labels.given) / np.maximum(labels.counts, 1) / present.sum(), 0.0)
+
+
+def moved(start: Vote, graphs: Graphs, shares: Vector, strength: float) -> Vote:
+    """The start with class shares moved, and diffused: where members disagree, neighbours decide together."""
+    return graphs.diffused(start.moved(graphs.few, shares, strength))
+
+
+def enforced(start: Vote, graphs: Graphs, shares: Vector) -> Vote:
+    """The same with class shares enforced, twice, so that they hold for labels and not only for probabilities."""
+    return moved(moved(start, graphs, shares, 1.0), graphs, shares, 1.0)

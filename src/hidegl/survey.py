@@ -1,0 +1,100 @@
+"""What a labelling means for all rows of the fit: one pass over them, from which everything else follows.
+
+Labels, confidences, the histogram of confidences, the class probabilities at the points and how undecided the rows of
+each point are: all of them need the class probabilities of every row, and nobody should compute those twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.ensemble.mixture import mixed_and_drawn, mixed_distributions
+from hidegl.ensemble.unseen import Unseen
+from hidegl.questions.acceptance import Confidences, binned
+from hidegl.questions.suggestions import openness
+from hidegl.rows.arrays import namespace, on_host
+from hidegl.rows.assignments import Assignments
+from hidegl.rows.base import Rows, Sums
+from hidegl.rows.side_by_side import SideBySide
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.rule import label_distributions
+from hidegl.spreading.stream import LabelledBlock, label_columns
+
+N_BINNED = 3
+"""The first sums of a survey are those of binned confidences."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All rows of a fit, and sums over them."""
+
+    rows: LabelledBlock
+    confidences: Confidences
+    """Of the labels that were not given."""
+
+    class_sums: Matrix
+    """ZᵀP (k, c), for the assignments Z to the points of the smallest structure."""
+
+    open_mass: Vector
+    unsure_mass: Vector
+    """How undecided the rows of each point are, and how probably their labels are wrong, summed (k,)."""
+
+    @classmethod
+    def taken(
+        cls,
+        rows: Rows,
+        labels: Labels,
+        function: Callable[..., tuple[SideBySide, Sums]],
+        arguments: tuple[Any, ...],
+        chances: Vector | None = None,
+    ) -> Survey:
+        """By one pass over all rows with one of the functions below, whose draws have these probabilities."""
+        columns, sums = rows.survey(function, *arguments)
+        _, given = function(rows.take(labels.rows), *arguments)
+        counts, totals, drawn, *at_points = on_host(sums)
+        confidences = Confidences(counts, totals, drawn, np.zeros(0) if chances is None else chances, labels.n_judged)
+        confidences = confidences.without(*on_host(given)[:N_BINNED])
+        return cls(LabelledBlock.of(columns, labels.classes, labels), confidences, *at_points)
+
+
+def survey_of(P: Matrix, unseen: Vector | None, drawn: Matrix, Z: Assignments) -> tuple[SideBySide, Sums]:
+    """The columns and sums of a block of rows.
+
+    P (b, c) are its class probabilities, `unseen` (b,) the probabilities of a class without labels, `drawn` (b, s) the
+    probabilities by each draw that the label is right, and Z its assignments.
+    """
+    confidence = namespace(P).max(P, axis=1) * (1.0 if unseen is None else 1 - unseen)
+    sums = (Z.transposed_product(P), Z.mass(openness(P)), Z.mass(1 - confidence))
+    return label_columns(P, unseen), (*binned(confidence, drawn), *sums)
+
+
+def survey_labelling(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[SideBySide, Sums]:
+    """Of a block of rows, by one structure."""
+    P = label_distributions(Z, A, delta, scales)
+    return survey_of(P, None, P[:, :0], Z)
+
+
+def survey_mixture(
+    forms: SideBySide, structure: int, unseen: Unseen, unseen_ratios: Vector, ratios: Matrix, *mixture: Any
+) -> tuple[SideBySide, Sums]:
+    """Of a block of rows, by an ensemble. `structure` is the number of the one whose points are summed over."""
+    P, drawn = mixed_and_drawn(forms, ratios, *mixture)
+    xp, q = namespace(P), unseen.of_block(forms)
+    drawn = drawn * (1 - xp.clip(q[:, None] * unseen_ratios[None], 0.0, 1.0))
+    return survey_of(P, q, drawn, forms.parts[structure])
+
+
+def survey_saved(forms: SideBySide, structure: int, unseen: Unseen) -> tuple[SideBySide, Sums]:
+    """Of a block of rows whose class probabilities were saved, next to its assignments."""
+    P = forms.parts[-1]
+    return survey_of(P, unseen.of_block(forms), P[:, :0], forms.parts[structure])
+
+
+def predicted_columns(forms: SideBySide, unseen: Unseen, *mixture: Any) -> SideBySide:
+    """The columns of a block of new rows, by an ensemble."""
+    return label_columns(mixed_distributions(forms, *mixture), unseen.of_block(forms))
