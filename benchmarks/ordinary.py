@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
+from groups import by_cross_validation
 from harness import DOCS, store, stored, with_tables
 from hidegl import AutoHiDeGL
 from hidegl.basics.whole_files import replacing
@@ -46,6 +47,7 @@ PER_CLASS = (3, 10)
 DRAWS = range(1000, 1010)
 PEERS = {
     "logistic regression": LogisticRegression(max_iter=500),
+    "with C by CV": None,
     "nearest label": KNeighborsClassifier(1),
     "LabelSpreading": LabelSpreading("knn", n_neighbors=10, alpha=0.9),
 }
@@ -92,7 +94,9 @@ def trial(model: AutoHiDeGL, X: NDArray[Any], y: NDArray[Any], labelled: NDArray
     mean, low, high = model.expected_accuracy_
     found = {"hidegl": 100 * right, "expected": 100 * mean, "interval holds": 100.0 * (low <= right <= high)}
     for who, peer in PEERS.items():
-        if who == "LabelSpreading":
+        if peer is None:
+            own = by_cross_validation(X[labelled], y[labelled]).predict(X[free])
+        elif who == "LabelSpreading":
             own = peer.fit(X, hide_labels(y, labelled)).transduction_[free]
         else:
             own = peer.fit(X[labelled], y[labelled]).predict(X[free])

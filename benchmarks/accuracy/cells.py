@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from harness import BY_CLASS, PUBLISHED, RECORDS, data, labelled_rows, paper_best, store
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.ensemble.calibration import expected_calibration_error
 from hidegl.ensemble.members import EFFORTS
+from hidegl.questions.acceptance import expected_calibration_error
 
 STORE = "accuracy"
 

@@ -15,8 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import cells
 import peers
+from ablations import ablations_table
 from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PRECISIONS, PUBLISHED_CELLS
 
+from groups import groups_tables
 from harness import BY_CLASS, DOCS, RECORDS, ROOT, finish_panels, paper_best, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
 from hidegl.paper.results import comparisons
@@ -279,15 +281,6 @@ def seconds_table() -> str:
     return "\n".join(lines)
 
 
-def choices_table(of: str) -> str:
-    rows = stored("choices")[of]
-    ways = [name for name in rows[0] if name not in ("data", "labels")]
-    lines = [f"| data | labels | {' | '.join(ways)} |", "|---|---|" + "---|" * len(ways)]
-    for row in rows:
-        lines.append(f"| {title(row['data'])} | {row['labels']} | {' | '.join(f'{row[way]:.1f}' for way in ways)} |")
-    return "\n".join(lines)
-
-
 def tables(results: Results) -> dict[str, str]:
     graphs = [name for name in peers.METHODS if name.startswith("Poisson")]
     banking = ["default", "Poisson", "1-NN", "logistic regression"]
@@ -308,9 +301,8 @@ def tables(results: Results) -> dict[str, str]:
         "unfamiliar": unfamiliar_table(),
         "strays": strays_table(),
         "published": published_table([*RECORDS.trials(cells.STORE), *RECORDS.trials(peers.STORE)]),
-        "shares": choices_table("shares"),
-        "classifier": choices_table("classifier"),
-        "by_class": choices_table("by_class"),
+        "ablations": ablations_table(),
+        **groups_tables(),
     }
 
 
