@@ -236,7 +236,7 @@ def test_the_network_tells_photos_apart_and_comes_back_from_a_file(tmp_path):
     assert made.way_.name == "efficientnet"
     X = made.transform(images)
     assert X.shape == (60, 1280)
-    few = np.where(np.arange(60) < 8, y, -1)
+    few = np.where(np.arange(60) < 16, y, -1)
     model = AutoHiDeGL("quick", random_state=0).fit(X, few)
     assert (model.transduction_ == y).mean() > 0.9
     model.save(tmp_path / "m.hidegl", embedder=made)
