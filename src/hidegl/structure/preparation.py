@@ -82,6 +82,30 @@ class Preparation:
     basis: NDArray[np.float64] | None = None
 
     @property
+    def parts(self) -> tuple[Preparation, ...]:
+        """The preparation of each view of the rows: there is one view."""
+        return (self,)
+
+    @property
+    def spans(self) -> tuple[tuple[int, int] | None, ...]:
+        """The columns of prepared rows that each view has; None: all."""
+        return (None,)
+
+    @property
+    def width(self) -> int:
+        """The number of columns of prepared rows."""
+        return len(self.offset) if self.basis is None else self.basis.shape[1]
+
+    def of(self, rows: Rows) -> Rows:
+        """The rows prepared, lazily."""
+        return rows.map(prepare, self)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Its plain values by name, for a file; `restored` reads them."""
+        return {"preprocess": self.preprocess, "dtype": self.dtype}
+
+    @property
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         """Its arrays by name, for a file; `restored` reads them."""
         named = {"offset": self.offset, "bounds": self.bounds, "scale": self.scale, "basis": self.basis}
