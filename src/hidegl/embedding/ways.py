@@ -1,6 +1,7 @@
 """The ways from texts to vectors. Each says what it is, so that a saved model can ask for the same one again.
 
 minilm              a small sentence model that comes with the extra `text`
+minilm+layers       the same with its layers 4 and 5 as a second view
 words               words and pairs of words, weighted and reduced: learned from the texts themselves, needs nothing
 package.module:name a function of yours, from a list of texts to an array
 any other name      a sentence-transformers model, by its hub name or path
@@ -14,7 +15,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,10 @@ class Way(Protocol):
     def mark(self) -> str:
         """The same for the same vectors: of the embedder and of all that it learned."""
 
+    @property
+    def views(self) -> dict[str, int]:
+        """The number of columns of each view, by its name; empty where vectors are one view."""
+
     def embed(self, items: list[Any]) -> NDArray[np.float32]: ...
 
     def state(self) -> State: ...
@@ -55,7 +60,7 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class MiniLM:
-    """all-MiniLM-L6-v2 of the extra `text`."""
+    """all-MiniLM-L6-v2 of the extra `text`: its last layer, and its layers 4 and 5 if the name says so."""
 
     name: str = "minilm"
 
@@ -63,8 +68,14 @@ class MiniLM:
     def mark(self) -> str:
         return f"{self.name} {minilm.WEIGHTS[:16]} {minilm.WORDS[:16]}"
 
+    @property
+    def views(self) -> dict[str, int]:
+        if self.name == "minilm":
+            return {}
+        return {"last layer": minilm.N_COLUMNS, "layers 4 and 5": len(minilm.EARLIER) * minilm.N_COLUMNS}
+
     def embed(self, items: list[str]) -> NDArray[np.float32]:
-        return minilm.embed(items)
+        return minilm.embed(items, earlier=bool(self.views))
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark}, {}
@@ -78,6 +89,7 @@ class Words:
     idf: NDArray[np.float64]
     components: NDArray[np.float32]
     name: str = "words"
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def learned(cls, texts: list[str], most_columns: int = MOST_COLUMNS) -> Self:
@@ -145,6 +157,7 @@ class Named:
     name: str
     function: Callable[[list[Any]], Any] = field(repr=False, compare=False)
     probe: tuple[Any, ...] = PROBE
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def found(cls, name: str, probe: tuple[Any, ...] = PROBE, *, local: bool = False) -> Self:
@@ -221,18 +234,18 @@ def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
 
 
 def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
-    """The way with this name; "auto": the sentence model if it is here, and words otherwise.
+    """The way with this name; "auto": the sentence model with its layers if it is here, and words otherwise.
 
     With `local`, nothing is downloaded.
     """
     if name == "words" or (name == "auto" and not minilm.is_here()):
         return Words.learned(texts)
     if name == "auto":
-        return MiniLM()
-    if name == "minilm":
+        return MiniLM("minilm+layers")
+    if name in ("minilm", "minilm+layers"):
         if not minilm.is_here():
-            raise ImportError("the embedder 'minilm' needs an extra: pip install 'hidegl[text]'")
-        return MiniLM()
+            raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[text]'")
+        return MiniLM(name)
     return Named.found(name, local=local)
 
 

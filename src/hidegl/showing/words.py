@@ -28,13 +28,11 @@ def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str
     return f"{n_rows:,} rows of {n_columns:,} columns, {prepared}; {settings['n_components']} dimensions are used."
 
 
-def described_views(weights: dict[str, float]) -> list[str]:
-    """How much each view counts, in a sentence; nothing for one view."""
-    if not weights:
-        return []
+def described_views(weights: dict[str, float]) -> str:
+    """How much each view counts, the most important one first."""
     (name, share), *others = sorted(weights.items(), key=lambda pair: -pair[1])
     rest = ", ".join(f"{other!r} {own:.0%}" for other, own in others)
-    return [f"Of the views, {name!r} counts most: {share:.0%} ({rest})."]
+    return f"{name!r} counts most: {share:.0%} ({rest})"
 
 
 def named_shares(classes: Iterable[Any], shares: Iterable[float]) -> str:

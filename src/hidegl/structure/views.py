@@ -146,12 +146,12 @@ def joined_as_learned(X: Any, preparation: AnyPreparation) -> Any:
 
 def check_views(views: Any, n_columns: int) -> dict[str, int]:
     """The parameter `views`: the number of columns of each view of X by its name."""
-    if views is None:
-        return {"X": n_columns}
-    if not isinstance(views, Mapping):
+    if views is not None and not isinstance(views, Mapping):
         raise ValueError(f"views must be a dict from names to numbers of columns, got {views!r}")
-    if not 0 < len(views) <= MOST_VIEWS:
-        raise ValueError(f"views must be 1 to {MOST_VIEWS}, got {len(views)}")
+    if not views:
+        return {"X": n_columns}
+    if len(views) > MOST_VIEWS:
+        raise ValueError(f"views must be at most {MOST_VIEWS}, got {len(views)}")
     for name, width in views.items():
         check_count(f"views[{name!r}]", width, 1)
     if sum(views.values()) != n_columns:
