@@ -25,19 +25,26 @@ from hidegl.ensemble.together import ViewMembers, label_together, members_of_vie
 from hidegl.files.reading import rows_from
 from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
-from hidegl.rows.base import Rows, Sums
+from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device, joined_views
 from hidegl.rows.side_by_side import SideBySide
-from hidegl.showing.words import described_classes, described_rows, described_views, named_shares, open_questions
+from hidegl.showing.words import (
+    counted_models,
+    described_classes,
+    described_rows,
+    described_views,
+    named_shares,
+    open_questions,
+)
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure, learn_structures
-from hidegl.structure.views import ViewPreparations, check_views, learn_views
-from hidegl.survey import N_BINNED, Survey, predicted_columns, survey_mixture, survey_saved
+from hidegl.structure.views import LearnedView, ViewPreparations, check_learned, check_views, learn_views
+from hidegl.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
 
 MIXED = "mixed"
 
@@ -119,8 +126,11 @@ class AutoHiDeGL(CalibratedModel):
 
     # Learning
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`."""
+    def fit(self, X: Any, y: ArrayLike | None = None, *, learned: Mapping[str, LearnedView] | None = None) -> Self:
+        """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`.
+
+        `learned` is `TextEmbedder.learned_`: how to judge views that were learned from the labels.
+        """
         self._check_parameters()
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         X, widths = joined_views(X)
@@ -130,11 +140,11 @@ class AutoHiDeGL(CalibratedModel):
         ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
-            spreaders = self._learn(rows, views, len(labels.rows), checkpoint, progress)
+            spreaders = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
             self._members: tuple[ViewMembers, ...] | None = None
             progress.passing("labelling")
             self._label(labels, spreaders)
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(spreaders))}")
         checkpoint.remove()
         return self
 
@@ -154,7 +164,13 @@ class AutoHiDeGL(CalibratedModel):
         check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
 
     def _learn(
-        self, rows: Rows, views: dict[str, int], n_labels: int, checkpoint: Checkpoint, progress: Progress
+        self,
+        rows: Rows,
+        views: dict[str, int],
+        learned: Mapping[str, LearnedView],
+        n_labels: int,
+        checkpoint: Checkpoint,
+        progress: Progress,
     ) -> tuple[Spreader, ...]:
         """The structures of all members on rows that are read and prepared once, each with its rule."""
         seed, n_models = seed_from(self.random_state), n_members(self.effort, len(views))
@@ -164,7 +180,7 @@ class AutoHiDeGL(CalibratedModel):
         if found is None:
             rng = np.random.default_rng(seed)
             scaling = None if self.preprocess == MIXED else self.preprocess
-            preparation = learn_views(rows, views, preprocess=scaling, rng=rng)
+            preparation = learn_views(rows, views, learned, preprocess=scaling, rng=rng)
             seeds = member_seeds(rng, n_models)
             checkpoint.begin(seed, seeds, preparation)
         else:
@@ -216,7 +232,7 @@ class AutoHiDeGL(CalibratedModel):
         averaged = ", averaged" if len(self._spreaders) > 1 else ""
         lines = [
             described_rows(labels.n_rows, self.n_features_in_, s),
-            f"{self._n_models.capitalize()} with {sizes} points{averaged}.",
+            f"{counted_models(len(self._spreaders)).capitalize()} with {sizes} points{averaged}.",
         ]
         if labels.any:
             lines += [
@@ -235,11 +251,6 @@ class AutoHiDeGL(CalibratedModel):
         self._require_fit("views_")
         found = self._preparation
         return found.views if isinstance(found, ViewPreparations) else {}
-
-    @property
-    def _n_models(self) -> str:
-        n = len(self._spreaders)
-        return "one model" if n == 1 else f"{n} models"
 
     @property
     def _mixture(self) -> Mixture:
@@ -337,8 +348,3 @@ class AutoHiDeGL(CalibratedModel):
         if self.given_labels_.any:
             facts["expected"] = str(self.expected_accuracy_)
         return facts
-
-
-def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
-    """The binned confidences of a block of rows."""
-    return survey_mixture(forms, *arguments)[1][:N_BINNED]

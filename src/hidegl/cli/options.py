@@ -52,6 +52,14 @@ Embedder = Annotated[
         show_default=False,
     ),
 ]
+Tune = Annotated[
+    bool,
+    typer.Option(
+        "--tune",
+        help="Texts: also tune the sentence model by the labels. It takes one or two minutes, and helps where classes "
+        "are not topics, such as tone or spam.",
+    ),
+]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Do not keep the vectors of texts and images in .hidegl_cache.")
 ]

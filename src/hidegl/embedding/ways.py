@@ -23,7 +23,10 @@ from numpy.typing import NDArray
 from hidegl.basics.archives import EMBEDDER, State
 from hidegl.basics.progress import block_done
 from hidegl.basics.stored import Stored
-from hidegl.embedding import minilm
+from hidegl.embedding import minilm, tuning
+from hidegl.embedding.tuning import TunedNetwork
+from hidegl.spreading.labels import Labels
+from hidegl.structure.views import LearnedView
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
 PROBE = ("hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3")
@@ -194,6 +197,49 @@ class Named:
         return own.shape == probe.shape and bool(np.linalg.norm(own - probe) <= ROUNDING * np.linalg.norm(probe))
 
 
+@dataclass(frozen=True)
+class WithTuned:
+    """The vectors of a network, and those of the same network after it was tuned by labels, as one more view."""
+
+    base: MiniLM | Named
+    tuned: TunedNetwork
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def mark(self) -> str:
+        return f"{self.base.mark} tuned {self.tuned.mark}"
+
+    @property
+    def views(self) -> dict[str, int]:
+        untuned = self.base.views or {"untuned": self.base.embed([]).shape[1]}
+        return {**untuned, "tuned": self.tuned.n_columns}
+
+    def embed(self, items: list[Any]) -> NDArray[np.float32]:
+        return np.hstack([self.base.embed(items), self.tuned.embed(items)])
+
+    def state(self) -> State:
+        values, arrays = self.base.state()
+        return {**values, "tuned": self.tuned.source}, {**arrays, "changes": self.tuned.changes}
+
+
+def tuned_way(way: Way, texts: list[str], labels: Labels) -> tuple[WithTuned, LearnedView]:
+    """The way with one more view, of a network that the labels have tuned, and how to judge that view."""
+    if not isinstance(way, MiniLM | Named) or is_function(way.name):
+        raise ValueError(f"tune needs a sentence model, but the embedder {way.name!r} is none")
+    if np.sum(labels.counts > 1) < 2:
+        raise ValueError(f"tune needs two classes with two labels each, got {described_counts(labels)}")
+    tuned, learned = tuning.tune("minilm" if isinstance(way, MiniLM) else way.name, texts, labels)
+    return WithTuned(way, tuned), learned
+
+
+def described_counts(labels: Labels) -> str:
+    counts = [f"{count} of {name}" for name, count in zip(labels.classes[:3], labels.counts[:3], strict=True)]
+    return (", ".join(counts) + (", …" if len(labels.classes) > 3 else "")) or "no label"
+
+
 def is_function(name: str) -> bool:
     """Whether the name is that of a function, package.module:function, and not a path."""
     return re.fullmatch(r"[\w.]+:\w+", name) is not None and not is_path(name)
@@ -255,7 +301,12 @@ def restored(state: State, named: str | None = None) -> Way:
     check_named(values["name"], named)
     if values["name"] == "words":
         return Words.restored(Stored(values, arrays, EMBEDDER))
-    return same_as_saved(chosen(values["name"], [], local=named is None), state)
+    way = same_as_saved(chosen(values["name"], [], local=named is None), state)
+    if "tuned" not in values:
+        return way
+    if not isinstance(way, MiniLM | Named) or values["tuned"] != ("minilm" if isinstance(way, MiniLM) else way.name):
+        raise ValueError(f"tuned must be the model {way.name!r}, got {str(values['tuned'])[:MOST_SAID]!r}")
+    return WithTuned(way, TunedNetwork.restored(values["tuned"], arrays["changes"]))
 
 
 def check_named(name: str, named: str | None) -> None:

@@ -20,6 +20,7 @@ from hidegl.ensemble.cross_fit import folds_of
 from hidegl.ensemble.graph_expert import GraphExpert
 from hidegl.ensemble.graphs import subsample
 from hidegl.ensemble.kernel_expert import KernelExpert
+from hidegl.ensemble.learned_views import evidence_of_learned
 from hidegl.ensemble.mixture import Mixture, MixtureDraws
 from hidegl.ensemble.posterior import Draws, Evidence, Posterior
 from hidegl.ensemble.sample import RowSample
@@ -31,7 +32,7 @@ from hidegl.spreading.labelling import Spreader, smallest
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import log_probabilities
-from hidegl.structure.views import AnyPreparation
+from hidegl.structure.views import AnyPreparation, LearnedView
 
 NEGLIGIBLE_WEIGHT = 0.02
 """An expert with a smaller weight is left out: it costs a pass over all rows."""
@@ -52,6 +53,9 @@ class ViewMembers:
     columns: tuple[int, int] | None = None
     """Its columns of prepared rows, as a range; None: all."""
 
+    learned: LearnedView | None = None
+    """How to judge it, if it was learned from labels."""
+
 
 def members_of_views(
     spreaders: Sequence[Spreader], preparation: AnyPreparation, rows: Rows | None, seed: int, *, mixed: bool
@@ -61,7 +65,7 @@ def members_of_views(
     `mixed` says that columns of several kinds were scaled before.
     """
     members = []
-    for columns, part in zip(preparation.spans, preparation.parts, strict=True):
+    for columns, part, learned in zip(preparation.spans, preparation.parts, preparation.learned, strict=True):
         own = [spreader for spreader in spreaders if spreader.structure.columns == columns]
         sample = RowSample.of(
             [spreader.structure for spreader in own],
@@ -69,7 +73,7 @@ def members_of_views(
             seed,
             measured=mixed or part.preprocess == "standardize",
         )
-        members.append(ViewMembers(own, sample, list(spreaders).index(own[0]), columns))
+        members.append(ViewMembers(own, sample, list(spreaders).index(own[0]), columns, learned))
     return tuple(members)
 
 
@@ -103,6 +107,10 @@ def mixture_of(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares
     with_rows = [view for view in views if view.sample.rows is not None and len(labels.classes) > 1]
     kernels = [(view, kernel_of(view, labels, shares, folds, rng)) for view in with_rows]
     evidence += [kernel.evidence() for _, kernel in kernels]
+    for number, view in enumerate([*views, *with_rows]):
+        if view.learned is not None:
+            held_out = evidence[number].held_out
+            evidence[number] = evidence_of_learned(view.learned, held_out, labels, shares, rng)
     draws, P_loo = weighed(evidence, labels, shares)
     counts = that_count(draws)
     draws = draws.of_experts(counts)

@@ -28,6 +28,10 @@ def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str
     return f"{n_rows:,} rows of {n_columns:,} columns, {prepared}; {settings['n_components']} dimensions are used."
 
 
+def counted_models(n: int) -> str:
+    return "one model" if n == 1 else f"{n} models"
+
+
 def described_views(weights: dict[str, float]) -> str:
     """How much each view counts, the most important one first."""
     (name, share), *others = sorted(weights.items(), key=lambda pair: -pair[1])

@@ -8,7 +8,7 @@ Only distances matter afterwards, so the offset changes nothing but keeps float3
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -81,15 +81,13 @@ class Preparation:
     scale: NDArray[np.float64] | None = None
     basis: NDArray[np.float64] | None = None
 
-    @property
-    def parts(self) -> tuple[Preparation, ...]:
-        """The preparation of each view of the rows: there is one view."""
-        return (self,)
+    spans: ClassVar[tuple[None]] = (None,)
+    learned: ClassVar[tuple[None]] = (None,)
+    """As of several views: the only one has all columns, and was not learned from labels."""
 
     @property
-    def spans(self) -> tuple[tuple[int, int] | None, ...]:
-        """The columns of prepared rows that each view has; None: all."""
-        return (None,)
+    def parts(self) -> tuple[Preparation, ...]:
+        return (self,)
 
     @property
     def width(self) -> int:

@@ -30,11 +30,42 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class LearnedView:
+    """How to judge a view that was learned from labels, which cannot judge it themselves.
+
+    For each fold of the labels, there are vectors that were learned without it.
+    """
+
+    rows: NDArray[np.intp]
+    """The numbers of some rows (m,): first those with a label, then others."""
+
+    folds: NDArray[np.intp]
+    """The fold of each row with a label (l,)."""
+
+    vectors: NDArray[np.float32]
+    """The vectors of the rows without the labels of each fold (f, m, d)."""
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by name, for a file."""
+        return {"rows": self.rows, "folds": self.folds, "vectors": self.vectors}
+
+    @classmethod
+    def restored(cls, stored: Stored) -> Self:
+        """From a file."""
+        vectors = stored.array("vectors", "float32", "folds m width")
+        rows = stored.array("rows", "whole numbers", "m", "[0, inf)")
+        return cls(rows, stored.indices("folds", "l_learned", len(vectors)), vectors)
+
+
+@dataclass(frozen=True)
 class ViewPreparations:
     """A preparation for each of several views."""
 
     names: tuple[str, ...]
     parts: tuple[Preparation, ...]
+    learned: tuple[LearnedView | None, ...]
+    """How to judge the views that were learned from labels."""
 
     @property
     def views(self) -> dict[str, int]:
@@ -66,26 +97,28 @@ class ViewPreparations:
         return {"views": [{"name": name, **part.values} for name, part in zip(self.names, self.parts, strict=True)]}
 
     @property
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by name, for a file."""
-        arrays: dict[str, NDArray[np.float64]] = {}
-        for number, part in enumerate(self.parts):
+        arrays: dict[str, NDArray[Any]] = {}
+        for number, (part, learned) in enumerate(zip(self.parts, self.learned, strict=True)):
             arrays |= prefixed(f"{number}.", part.arrays)
+            arrays |= {} if learned is None else prefixed(f"{number}.learned.", learned.arrays)
         return arrays
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         """From a file; afterwards its sizes d (columns of X) and r (columns of prepared rows) are known."""
-        names, parts = [], []
+        names, parts, learned = [], [], []
         for number, values in enumerate(stored.several("views")):
             own = stored.part(str(number), values)
             for size in ("d", "r"):
                 own.sizes.pop(size, None)
             names.append(own.text("name"))
             parts.append(Preparation.restored(own))
+            learned.append(LearnedView.restored(own.part("learned", {})) if own.has("learned.rows") else None)
         if not 1 < len(parts) <= MOST_VIEWS or len(set(names)) < len(names) or len({p.dtype for p in parts}) > 1:
             raise ValueError("views must be several, with different names and the same precision")
-        found = cls(tuple(names), tuple(parts))
+        found = cls(tuple(names), tuple(parts), tuple(learned))
         n_columns = sum(len(part.offset) for part in parts)
         if stored.sizes.setdefault("d", n_columns) != n_columns:
             raise ValueError(f"views must have {stored.sizes['d']} columns together, got {n_columns}")
@@ -97,7 +130,12 @@ AnyPreparation = Preparation | ViewPreparations
 
 
 def learn_views(
-    rows: Rows, views: Mapping[str, int], *, preprocess: str | None, rng: np.random.Generator
+    rows: Rows,
+    views: Mapping[str, int],
+    learned: Mapping[str, LearnedView],
+    *,
+    preprocess: str | None,
+    rng: np.random.Generator,
 ) -> AnyPreparation:
     """The preparation of each view, given its number of columns."""
     options: dict[str, Any] = {"preprocess": preprocess, "n_components": "auto", "rng": rng}
@@ -105,7 +143,9 @@ def learn_views(
         return learn_preparation(rows, **options)
     parts = [learn_preparation(rows.seen(span), **options) for span in spans_of(list(views.values()))]
     widest = DTYPES[max(DTYPES.index(part.dtype) for part in parts)]
-    return ViewPreparations(tuple(views), tuple(replace(part, dtype=widest) for part in parts))
+    return ViewPreparations(
+        tuple(views), tuple(replace(part, dtype=widest) for part in parts), tuple(map(learned.get, views))
+    )
 
 
 def restored_preparation(stored: Stored) -> AnyPreparation:
@@ -142,6 +182,15 @@ def joined_as_learned(X: Any, preparation: AnyPreparation) -> Any:
             f"{', '.join(map(str, widths.values()))}"
         )
     return X
+
+
+def check_learned(learned: Mapping[str, LearnedView] | None, views: Mapping[str, int]) -> Mapping[str, LearnedView]:
+    """The argument `learned`: how to judge views of these names; None: none of them was learned from labels."""
+    learned = learned or {}
+    unknown = [name for name in learned if name not in views]
+    if unknown or (learned and len(views) < 2):
+        raise ValueError(f"learned must name some of the views {', '.join(views)}, got {', '.join(learned)}")
+    return learned
 
 
 def check_views(views: Any, n_columns: int) -> dict[str, int]:
