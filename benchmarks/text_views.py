@@ -66,7 +66,7 @@ def main() -> None:
             for name, per_class in TUNED_CELLS.items():
                 run_tuning(name, per_class, draw)
     if command == "page":
-        text = with_tables(PAGE.read_text(), {"views": table(), "tuning": tuning_table()})
+        text = with_tables(PAGE.read_text(), tables())
         with replacing(PAGE) as file:
             file.write(text.encode())
 
@@ -146,6 +146,10 @@ def run_tuning(name: str, per_class: int, draw: int) -> None:
     print(record, flush=True)
 
 
+def tables() -> dict[str, str]:
+    return {"views": views_table(), "tuning": tuning_table()}
+
+
 def tuning_table() -> str:
     """The mean accuracy on each set without and with tuning, and the mean of all."""
     records = RECORDS.trials(TUNING)
@@ -160,7 +164,7 @@ def tuning_table() -> str:
     return "\n".join(lines)
 
 
-def table() -> str:
+def views_table() -> str:
     """The mean accuracy on each set, at each number of labels, and of all."""
     records = [r for r in RECORDS.trials(STORE) if DRAWS[0] <= r["draw"] <= DRAWS[1]]
     lines = [f"| texts | {' | '.join(METHODS.values())} |", "|---" * (1 + len(METHODS)) + "|"]

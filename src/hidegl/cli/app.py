@@ -123,20 +123,8 @@ def label(
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels,
-        id,
-        columns,
-        without,
-        merge_names,
-        text,
-        embedder,
-        not no_cache,
-        encoding,
-        table,
-        "learn",
-        safe_csv,
-        tune=tune,
-    )
+        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
+    )._replace(tune=tune)
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
