@@ -21,10 +21,12 @@ from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
 SHOWN_GROUPS = 3
 
-CAN_BE_TUNED = "these classes do not form clusters in the sentence model: --tune may help, and takes about two minutes"
+CAN_BE_TUNED = (
+    "the earlier layers count most, so these classes are not topics: --tune may help, and takes about two minutes"
+)
 
-NOT_CLUSTERED = 0.8
-"""Classes do not form clusters if the kernel classifiers have at least this share of the weight."""
+WORTH_TUNING = 0.9
+"""If fewer labels than this share are expected to be right, tuning is proposed."""
 
 
 def check_accept(accept: float | None) -> None:
@@ -82,11 +84,13 @@ def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
 
 
 def show_tuning(screen: Screen, task: Task, model: CalibratedModel) -> None:
-    """Say that --tune may help where the classes of texts do not form clusters."""
-    embedder = task.embedder
-    if not isinstance(embedder, TextEmbedder) or embedder.tune or not embedder.way_.name.startswith("minilm"):
+    """Say that --tune may help where the last layer of the sentence model, which is that of topics, counts less than
+    the earlier ones.
+    """
+    embedder, weights = task.embedder, model.settings_.get("view_weights", {})
+    if not isinstance(embedder, TextEmbedder) or embedder.tune or embedder.way_.name != "minilm+layers" or not weights:
         return
-    if len(model.classes_) > 1 and model.settings_["kernel_weight"] >= NOT_CLUSTERED:
+    if next(iter(weights.values())) < 0.5 and model.expected_accuracy_.mean < WORTH_TUNING:
         screen.note("tune", CAN_BE_TUNED)
 
 

@@ -45,6 +45,9 @@ STEPS, FOLDS, FOLD_STEPS = 100, 3, 50
 MOST_TOKENS = 64
 """While the network is tuned; vectors are made of longer texts, too."""
 
+MOST_LABELS = 500
+"""No more labels tune: the steps would not use them. Others can judge the network, because it has not seen them."""
+
 OTHERS = 300
 """So many texts without labels show how vectors vary."""
 
@@ -78,7 +81,8 @@ class TunedNetwork:
 
     @property
     def n_columns(self) -> int:
-        return int(self.network.get_sentence_embedding_dimension())
+        width = getattr(self.network, "get_embedding_dimension", None) or self.network.get_sentence_embedding_dimension
+        return int(width())
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit vectors (n, d)."""
@@ -128,11 +132,12 @@ class TunedNetwork:
 
 
 def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[TunedNetwork, LearnedView]:
-    """A network that is tuned by all labels of these texts, and what other networks show that lack a fold of them."""
+    """A network that is tuned by the labels of these texts, and what other networks show that lack a fold of them."""
     rng = np.random.default_rng(seed)
+    free = np.setdiff1d(np.arange(len(texts)), labels.rows)
+    labels = labels.some(np.isin(labels.rows, rng.permutation(labels.rows)[:MOST_LABELS]))
     labelled, codes = [texts[row] for row in labels.rows], labels.given
     network = TunedNetwork.learned(source, labelled, codes, STEPS, seed)
-    free = np.setdiff1d(np.arange(len(texts)), labels.rows)
     others = np.sort(rng.choice(free, min(OTHERS, len(free)), replace=False))
     shown = labelled + [texts[row] for row in others]
     folds = folds_by_class(codes, rng)
@@ -147,7 +152,7 @@ def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[
 
 def n_pairs(labels: Labels) -> int:
     """How many pairs `tune` trains with: the length of the work."""
-    n = len(labels.rows)
+    n = min(len(labels.rows), MOST_LABELS)
     full, fold = (min(2 * ROUNDS * size, most * PAIRS_AT_ONCE) for size, most in ((n, STEPS), (n * 2 // 3, FOLD_STEPS)))
     return full + FOLDS * fold
 
@@ -168,7 +173,7 @@ def of_fold(items: list[str], chosen: NDArray[np.bool_]) -> Iterator[str]:
 def pairs_of(codes: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Two places and the target for each pair (p, 3), in a random order."""
     places, found = np.arange(len(codes)), []
-    for place in np.tile(places, ROUNDS):
+    for place in rng.permutation(np.tile(places, ROUNDS))[:most]:
         same = places[(codes == codes[place]) & (places != place)]
         other = places[codes != codes[place]]
         found += [(place, rng.choice(choices), target) for choices, target in ((same, 1), (other, 0)) if len(choices)]
