@@ -539,7 +539,7 @@ def test_a_signal_ends_it_cleanly(folder):
     np.save("data.npy", np.random.default_rng(0).normal(size=(50, 3)))
     script = (
         "import os, signal, sys, time; from hidegl import AutoHiDeGL; from hidegl.cli.running import run; "
-        "AutoHiDeGL.fit = lambda *_: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60)); "
+        "AutoHiDeGL.fit = lambda *_, **__: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60)); "
         "sys.exit(run(['suggest', 'data.npy', '-n', '5', '--json']))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

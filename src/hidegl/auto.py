@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,30 +19,34 @@ from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.calibrated import CalibratedModel
 from hidegl.ensemble.class_shares import ClassShares
-from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, seed_from
+from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
-from hidegl.ensemble.sample import RowSample
-from hidegl.ensemble.together import label_together
+from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
 from hidegl.files.reading import rows_from
 from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
-from hidegl.rows.base import Rows, Sums
+from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
-from hidegl.rows.reading import check_device
+from hidegl.rows.reading import check_device, joined_views
 from hidegl.rows.side_by_side import SideBySide
-from hidegl.showing.words import described_classes, described_rows, open_questions
+from hidegl.showing.words import (
+    counted_models,
+    described_classes,
+    described_rows,
+    described_views,
+    named_shares,
+    open_questions,
+)
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint
-from hidegl.structure.preparation import PREPROCESSES, learn_preparation, prepare
+from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure, learn_structures
-from hidegl.survey import N_BINNED, Survey, predicted_columns, survey_mixture, survey_saved
+from hidegl.structure.views import LearnedView, ViewPreparations, check_learned, check_views, learn_views
+from hidegl.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
 
 MIXED = "mixed"
-
-MOST_SHARES = 10
-"""How many class shares a summary names."""
 
 
 @dataclass(repr=False, eq=False)
@@ -59,6 +64,10 @@ class AutoHiDeGL(CalibratedModel):
         How columns are scaled, as in `HiDeGL`. None: they count as they are. "mixed": the same, for columns of several
         kinds that a `hidegl.embedding.TableEncoder` has scaled. Clusters may only reflect a categorical column then, so
         the kernel classifier counts more until labels show that clusters help.
+    views : dict, default=None
+        Several descriptions of each row that are side by side in X: their numbers of columns, such as
+        {"title": 384, "photo": 1280}. Labels decide how much each counts; the first one has the most points. `fit` and
+        `predict` also take a dict or list of matrices for X, one for each view. None or empty: one view.
     random_state : int, RandomState instance or None, default=None
         The seed. The same seed gives the same labels.
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
@@ -106,6 +115,7 @@ class AutoHiDeGL(CalibratedModel):
     _: KW_ONLY
     class_prior: str | ArrayLike | dict[Any, float] = "auto"
     preprocess: str | None = "auto"
+    views: Mapping[str, int] | None = None
     random_state: Any = None
     device: Any = "auto"
     checkpoint: str | os.PathLike[str] | None = None
@@ -116,20 +126,25 @@ class AutoHiDeGL(CalibratedModel):
 
     # Learning
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`."""
+    def fit(self, X: Any, y: ArrayLike | None = None, *, learned: Mapping[str, LearnedView] | None = None) -> Self:
+        """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`.
+
+        `learned` is `TextEmbedder.learned_`: how to judge views that were learned from the labels.
+        """
         self._check_parameters()
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
+        X, widths = joined_views(X)
         rows = rows_from(self, X, reset=True, device=self.device)
+        views = check_views(self.views if widths is None else widths, self.n_features_in_)
         labels = Labels.read(y, rows.n_rows)
         ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
-            spreaders = self._learn(rows, len(labels.rows), checkpoint, progress)
-            self._sample: RowSample | None = None
+            spreaders = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
+            self._members: tuple[ViewMembers, ...] | None = None
             progress.passing("labelling")
             self._label(labels, spreaders)
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {self._n_models}")
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(spreaders))}")
         checkpoint.remove()
         return self
 
@@ -148,33 +163,40 @@ class AutoHiDeGL(CalibratedModel):
         check_callback(self.callback)
         check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
 
-    def _learn(self, rows: Rows, n_labels: int, checkpoint: Checkpoint, progress: Progress) -> tuple[Spreader, ...]:
+    def _learn(
+        self,
+        rows: Rows,
+        views: dict[str, int],
+        learned: Mapping[str, LearnedView],
+        n_labels: int,
+        checkpoint: Checkpoint,
+        progress: Progress,
+    ) -> tuple[Spreader, ...]:
         """The structures of all members on rows that are read and prepared once, each with its rule."""
-        seed = seed_from(self.random_state)
-        plans = member_plans(self.effort, rows.n_rows, n_labels)
+        seed, n_models = seed_from(self.random_state), n_members(self.effort, len(views))
         known_seed = seed if is_whole(self.random_state) else None
-        learned_by = {"effort": self.effort, "preprocess": self.preprocess}
-        found = checkpoint.open(rows, learned_by, known_seed, n_models=len(plans), n_features=self.n_features_in_)
+        learned_by = {"effort": self.effort, "preprocess": self.preprocess, "views": views}
+        found = checkpoint.open(rows, learned_by, known_seed, n_models=n_models, n_features=self.n_features_in_)
         if found is None:
             rng = np.random.default_rng(seed)
             scaling = None if self.preprocess == MIXED else self.preprocess
-            preparation = learn_preparation(rows, preprocess=scaling, n_components="auto", rng=rng)
-            seeds = member_seeds(rng, len(plans))
+            preparation = learn_views(rows, views, learned, preprocess=scaling, rng=rng)
+            seeds = member_seeds(rng, n_models)
             checkpoint.begin(seed, seeds, preparation)
         else:
             seeds, preparation = found
         self._effort, self._seed, self._preparation = self.effort, seeds[0], preparation
         progress.passing("preparing", rows.n_rows)
-        self._rows: Rows | None = rows.map(prepare, preparation).persist()
+        self._rows: Rows | None = preparation.of(rows).persist()
+        plans = member_plans(self.effort, rows.n_rows, n_labels, preparation.spans)
         return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
 
     def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
-        if self._sample is None:
-            measured = self.preprocess == MIXED or self._preparation.preprocess == "standardize"
-            structures = [spreader.structure for spreader in spreaders]
-            self._sample = RowSample.of(structures, self._rows, self._seed, measured=measured)
+        if self._members is None:
+            mixed = self.preprocess == MIXED
+            self._members = members_of_views(spreaders, self._preparation, self._rows, self._seed, mixed=mixed)
         shares = ClassShares.of(self.class_prior, labels)
-        return self._take_over(label_together(spreaders, labels, shares, self._sample, seed=self._seed), spreaders)
+        return self._take_over(label_together(self._members, labels, shares, seed=self._seed), spreaders)
 
     # What was learned
 
@@ -186,7 +208,7 @@ class AutoHiDeGL(CalibratedModel):
             "effort": self._effort,
             "preprocess": self._preparation.preprocess,
             "dtype": self._preparation.dtype,
-            "n_components": structures[0].C.shape[1],
+            "n_components": sum(part.width for part in self._preparation.parts),
             "n_points": [structure.n_points for structure in structures],
             "sigma": [structure.sigma for structure in structures],
         }
@@ -196,6 +218,10 @@ class AutoHiDeGL(CalibratedModel):
                 "kernel_weight": mixture.head_share,
                 "unseen_share": mixture.unseen.share,
             }
+            if self.views_:
+                weights = mixture.column_weights([structure.columns for structure in structures])
+                spans = zip(self.views_, self._preparation.spans, strict=True)
+                settings["view_weights"] = {name: weights.get(columns, 0.0) for name, columns in spans}
         return settings
 
     def summary(self) -> str:
@@ -206,27 +232,25 @@ class AutoHiDeGL(CalibratedModel):
         averaged = ", averaged" if len(self._spreaders) > 1 else ""
         lines = [
             described_rows(labels.n_rows, self.n_features_in_, s),
-            f"{self._n_models.capitalize()} with {sizes} points{averaged}.",
+            f"{counted_models(len(self._spreaders)).capitalize()} with {sizes} points{averaged}.",
         ]
         if labels.any:
             lines += [
-                f"{described_classes(labels)}; expected shares: {self._named_shares()}.",
+                f"{described_classes(labels)}; expected shares: {named_shares(self.classes_, s['class_shares'])}.",
                 f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
                 f"well each predicts labels that it has not seen.",
+                *([f"Of the views, {described_views(s['view_weights'])}."] if "view_weights" in s else []),
                 f"Expected: {self.expected_accuracy_}.",
                 *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
             ]
         return "\n".join(lines)
 
-    def _named_shares(self) -> str:
-        named = list(zip(self.classes_, self._mixture.expected_shares, strict=True))
-        more = f" and {len(named) - MOST_SHARES} more" if len(named) > MOST_SHARES else ""
-        return ", ".join(f"{name}: {share:.0%}" for name, share in named[:MOST_SHARES]) + more
-
     @property
-    def _n_models(self) -> str:
-        n = len(EFFORTS[self._effort])
-        return "one model" if n == 1 else f"{n} models"
+    def views_(self) -> dict[str, int]:
+        """The number of columns of each view, by its name; empty with one view."""
+        self._require_fit("views_")
+        found = self._preparation
+        return found.views if isinstance(found, ViewPreparations) else {}
 
     @property
     def _mixture(self) -> Mixture:
@@ -303,7 +327,7 @@ class AutoHiDeGL(CalibratedModel):
 
     def __set_hidegl_state__(self, stored: Stored) -> None:
         self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
-        self._rows, self._sample = None, None
+        self._rows, self._members = None, None
         super().__set_hidegl_state__(stored)
         if self._mixture.heads:
             self._computed["saved"] = stored.distributions("distributions", "n c")
@@ -324,8 +348,3 @@ class AutoHiDeGL(CalibratedModel):
         if self.given_labels_.any:
             facts["expected"] = str(self.expected_accuracy_)
         return facts
-
-
-def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
-    """The binned confidences of a block of rows."""
-    return survey_mixture(forms, *arguments)[1][:N_BINNED]

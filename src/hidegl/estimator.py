@@ -31,7 +31,7 @@ from hidegl.spreading.rules import MATRICES, Spreading
 from hidegl.spreading.shares import class_shares
 from hidegl.spreading.stream import label_columns
 from hidegl.structure.checkpoint import Checkpoint
-from hidegl.structure.preparation import learn_preparation, prepare
+from hidegl.structure.preparation import learn_preparation
 from hidegl.structure.structure import Structure, learn_structures
 from hidegl.survey import Survey, survey_labelling
 
@@ -223,12 +223,12 @@ class HiDeGL(Model):
             preparation = learn_preparation(rows, preprocess=self.preprocess, n_components=self.n_components, rng=rng)
             checkpoint.begin(seed, [seed], preparation)
         else:
-            (seed,), preparation = found
+            (seed,), preparation = found[0], found[1].parts[0]
         self._preparation = preparation
         plan = learning_plan(self, rows.n_rows, preparation)
         check_memory(plan.n_points, MATRICES[self.rule], None if self._spreading.is_dense else DENSE_POINTS)
         progress.passing("preparing", rows.n_rows)
-        rows = rows.map(prepare, preparation)
+        rows = preparation.of(rows)
         if plan.reads_all(rows.n_rows):
             rows = rows.persist()
         (structure,) = learn_structures(rows, [plan], [seed], checkpoint, progress)
@@ -255,7 +255,7 @@ class HiDeGL(Model):
 
     @property
     def points_(self) -> Matrix:
-        return self._preparation.restore(self._structure("points_").C)
+        return self._preparation.parts[0].restore(self._structure("points_").C)
 
     @property
     def tree_(self) -> sp.csr_array:

@@ -22,8 +22,8 @@ from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predicted_blocks
-from hidegl.structure.preparation import Preparation, prepare
 from hidegl.structure.structure import Structure
+from hidegl.structure.views import AnyPreparation, joined_as_learned
 from hidegl.survey import Survey
 
 
@@ -35,7 +35,7 @@ class FittedModel(ABC):
     _looks_for_unseen: ClassVar[bool] = False
     """Whether rows get a probability that they are of a class without labels."""
 
-    _preparation: Preparation
+    _preparation: AnyPreparation
     _spreaders: tuple[Spreader, ...]
     """The structures, each with its rule."""
 
@@ -142,7 +142,8 @@ class FittedModel(ABC):
 
     def _prepared(self, X: Any) -> Rows:
         check_is_fitted(self)
-        return rows_from(self, X, reset=False, device=self.device).map(prepare, self._preparation)
+        rows = rows_from(self, joined_as_learned(X, self._preparation), reset=False, device=self.device)
+        return self._preparation.of(rows)
 
     def _survey(self) -> Survey:
         """What a pass over all rows finds: computed when it is first asked for, and cached until the labels change."""

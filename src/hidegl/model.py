@@ -28,8 +28,8 @@ from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels, share_right
 from hidegl.spreading.rule import best_classes, named
-from hidegl.structure.preparation import Preparation
 from hidegl.structure.structure import Structure
+from hidegl.structure.views import restored_preparation
 
 MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
@@ -199,7 +199,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             arrays["feature_names"] = self.feature_names_in_.astype(str)
         plain = {
             "n_rows": labels.n_rows,
-            "preparation": {"preprocess": self._preparation.preprocess, "dtype": self._preparation.dtype},
+            "preparation": self._preparation.values,
             "structures": [values for values, _ in structures],
             "labelling": values,
         }
@@ -208,7 +208,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def __set_hidegl_state__(self, stored: Stored) -> None:
         stored.sizes["n"] = stored.whole("n_rows", 1, MOST_ROWS)
         of_preparation = stored.part("preparation", stored.value("preparation"))
-        self._preparation = Preparation.restored(of_preparation)
+        self._preparation = restored_preparation(of_preparation)
         stored.sizes |= of_preparation.sizes
         self.n_features_in_ = stored.sizes["d"]
         if stored.has("feature_names"):
@@ -219,6 +219,8 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         ]
         if len({structure.is_kept for structure in structures}) != 1:
             raise ValueError("structures must be one or more, with the assignments of all of them or of none")
+        if tuple(dict.fromkeys(structure.columns for structure in structures)) != self._preparation.spans:
+            raise ValueError("structures must be of all views, in their order")
         labels = Labels.restored(stored)
         self._restore(labels, structures, stored.part("labelling", stored.value("labelling")))
 

@@ -89,6 +89,11 @@ def survey_mixture(
     return survey_of(P, q, drawn, forms.parts[structure])
 
 
+def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
+    """The binned confidences of a block of rows, with the arguments of `survey_mixture`."""
+    return survey_mixture(forms, *arguments)[1][:N_BINNED]
+
+
 def survey_saved(forms: SideBySide, structure: int, unseen: Unseen) -> tuple[SideBySide, Sums]:
     """Of a block of rows whose class probabilities were saved, next to its assignments."""
     P = forms.parts[-1]

@@ -135,6 +135,13 @@ class Stored:
         """Whole numbers from 0 on."""
         return self.array(name, "whole numbers", shape, f"[0, {below})")
 
+    def span(self, name: str, n: int) -> tuple[int, int]:
+        """A range of n places, with one or more in it."""
+        start, stop = self.indices(name, "2", n + 1).tolist()
+        if start >= stop:
+            raise ValueError(f"{self._where}{name} must be a range, got {start} to {stop}")
+        return start, stop
+
     def _check_shape(self, name: str, found: tuple[int, ...], shape: list[str]) -> None:
         sizes = [int(size) if size.isdigit() else self.sizes.get(size) for size in shape]
         fits = len(found) == len(shape) and all(size in (None, own) for size, own in zip(sizes, found, strict=True))

@@ -22,6 +22,7 @@ def studio(
     *,
     texts: Sequence[str] | None = None,
     labels: ArrayLike | None = None,
+    views: dict[str, int] | None = None,
     path: str | os.PathLike[str] | None = None,
     effort: str = "default",
     random_state: int = 0,
@@ -40,6 +41,8 @@ def studio(
         What is shown of the rows. None: images, if rows look like pixels, or else the nearest labelled rows.
     labels : array of shape (n_rows,), default=None
         Labels to start with, as in `AutoHiDeGL.fit`.
+    views : dict, default=None
+        The views of rows in X, as in `AutoHiDeGL`.
     path : str or path, default=None
         The file for the labels, to go on with later. None: a temporary file.
     effort : {"quick", "default", "best"}, default="default"
@@ -71,7 +74,7 @@ def studio(
         changed = store.import_labels(dict(zip(given.rows.tolist(), map(str, names), strict=True)), "file")
         for name, new in changed.items():
             warn_user(f"the label {name!r} counts as {new!r} in Studio")
-        session = Session("rows", store, contents, X, effort=effort, seed=random_state)
+        session = Session("rows", store, contents, X, effort=effort, views=views, seed=random_state)
         serve(session, port=port, open_browser=open_browser, tell=lambda address: print_address(address))
         found = session.names()
     y = np.full(X.shape[0], None, dtype=object)

@@ -52,6 +52,7 @@ class Session:
         *,
         effort: str = "default",
         preprocess: str | None = "auto",
+        views: Mapping[str, int] | None = None,
         seed: int = 0,
         exports: Exports | None = None,
     ) -> None:
@@ -61,7 +62,7 @@ class Session:
         self._version = 0
         self._task = Task()
         self._progress = store.progress()
-        how = {"effort": effort, "preprocess": preprocess, "random_state": seed}
+        how = {"effort": effort, "preprocess": preprocess, "views": views, "random_state": seed}
         self.learner = Learner(X, store.n_rows, how, changed=self._learned)
         self.rows = ShownRows(store, contents, self.learner)
 

@@ -31,6 +31,7 @@ from hidegl.cli.options import (
     Seed,
     TableFile,
     Text,
+    Tune,
     Without,
 )
 from hidegl.cli.saved import inspect, predict, report
@@ -89,6 +90,7 @@ def label(
     without: Without = None,
     text: Text = None,
     embedder: Embedder = None,
+    tune: Tune = False,
     table: TableFile = None,
     encoding: Encoding = None,
     no_cache: NoCache = False,
@@ -122,7 +124,7 @@ def label(
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
-    )
+    )._replace(tune=tune)
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)

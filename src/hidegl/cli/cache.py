@@ -11,14 +11,19 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.archives import EMBEDDER, prefixed, write_archive
+from hidegl.basics.archives import EMBEDDER, prefixed, read_archive, under, write_archive
+from hidegl.basics.stored import Stored
 from hidegl.basics.whole_files import replacing
-from hidegl.embedding import ImageEmbedder, load_embedder
+from hidegl.embedding import ImageEmbedder, TextEmbedder, load_embedder
 from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.saved import embedder_values
+from hidegl.structure.views import LearnedView
 
 FOLDER = ".hidegl_cache"
 """The folder beside the data. It can be deleted at any time."""
+
+LEARNED = "learned."
+"""Begins the names of arrays of a `LearnedView`."""
 
 WORTH_KEEPING = 2.0
 """Vectors that took more seconds than this are kept."""
@@ -80,6 +85,28 @@ def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) ->
         with suppress(OSError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, prefixed(EMBEDDER, arrays))
+
+
+def read_tuned(path: Path | None, embedder: TextEmbedder) -> TextEmbedder | None:
+    """The embedder as labels have tuned it before, if the cache holds it."""
+    if path is None or not path.is_file():
+        return None
+    with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
+        found = load_embedder(path, embedder=embedder.way_.name)
+        if isinstance(found, TextEmbedder) and found.tune:
+            found.learned_ = {"tuned": LearnedView.restored(Stored({}, under(LEARNED, read_archive(path)[1]), LEARNED))}
+            return found
+    return None
+
+
+def keep_tuned(path: Path | None, embedder: TextEmbedder, seconds: float) -> None:
+    """Write a tuned embedder to the cache, if it took long."""
+    if is_worth_it(path, seconds):
+        values, arrays = embedder.__hidegl_state__()
+        arrays = prefixed(EMBEDDER, arrays) | prefixed(LEARNED, embedder.learned_["tuned"].arrays)
+        with suppress(OSError):
+            make_folder(path.parent)
+            write_archive(path, {"embedder": values}, arrays)
 
 
 def is_worth_it(path: Path | None, seconds: float) -> TypeGuard[Path]:

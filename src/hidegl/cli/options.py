@@ -46,10 +46,18 @@ Text = Annotated[
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="How texts become vectors: minilm, words, a sentence-transformers model, or package.module:function; and "
-        "images: efficientnet, pixels, or the same. Default: the first that is installed.",
+        help="How texts become vectors: minilm, minilm+layers, words, a sentence-transformers model, or "
+        "package.module:function; and images: efficientnet, pixels, or the same. Default: the first that is installed.",
         metavar="NAME",
         show_default=False,
+    ),
+]
+Tune = Annotated[
+    bool,
+    typer.Option(
+        "--tune",
+        help="Texts: also tune the sentence model by the labels. It takes one or two minutes, and helps where classes "
+        "are not topics, such as tone or spam.",
     ),
 ]
 NoCache = Annotated[

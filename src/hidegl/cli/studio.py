@@ -137,7 +137,7 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
         store.close()
         raise
     exports = FilesBeside(task, store.path)
-    how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "seed": seed}
+    how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "views": task.views, "seed": seed}
     return Session(task.source.title, store, contents, task.X, **how, exports=exports)
 
 

@@ -7,21 +7,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl._version import __version__
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, read_vectors
+from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
 from hidegl.cli.screen import Screen
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
+from hidegl.embedding.tuning import n_pairs
 from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.mistakes import UseError
 from hidegl.files.tables import Table
+from hidegl.spreading.labels import Labels
 
 DISTINCT, LOOKED_AT = 0.5, 1000
 """Rows are about a text if it has several words on average and mostly differs, as far as the first rows tell."""
@@ -58,17 +62,42 @@ class TextVectors:
         self._cache = VectorCache(path, used=cached)
         self._screen = screen
 
-    def learned(self, texts: list[str], name: str) -> tuple[NDArray[np.float32], TextEmbedder]:
-        """With the embedder of this name, which may learn from the texts."""
+    def learned(
+        self, texts: list[str], name: str, y: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.float32], TextEmbedder]:
+        """With the embedder of this name, which may learn from the texts, and is tuned by the labels y, if any."""
         try:
             with functions_of_this_folder(name):
                 embedder = TextEmbedder(name).fit(texts)
         except (ImportError, ValueError, OSError) as error:
             raise UseError(f"--embedder: {error}") from error
+        if y is not None:
+            embedder = self._tuned(texts, embedder, Labels.read(y, len(texts)))
         vectors = self.of(texts, embedder)
         if name == "auto" and embedder.way_.name == "words":
             self._screen.warn("texts are told apart by their words; by their meaning with pip install 'hidegl[text]'")
         return vectors, embedder
+
+    def _tuned(self, texts: list[str], embedder: TextEmbedder, labels: Labels) -> TextEmbedder:
+        """The embedder after it was tuned by the labels, from the cache if these labels have tuned it before."""
+        own = [f"{row} {name}".encode() for row, name in zip(labels.rows, labels.classes[labels.given], strict=True)]
+        contents = [text.encode(errors="replace") for text in texts] + own
+        place = self._cache.place(f"{embedder.way_.mark} tune {__version__}", contents)
+        place = place and place.with_suffix(".npz")
+        if (known := read_tuned(place, embedder)) is not None:
+            self._screen.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels, from {FOLDER}")
+            return known
+        begun = time.perf_counter()
+        try:
+            with Progress(verbose=self._screen.verbose, callback=None, tol=0) as progress:
+                progress.passing("tuning", n_pairs(labels))
+                embedder.tune_by(texts, labels)
+        except (ImportError, ValueError, OSError) as error:
+            raise UseError(f"--tune: {error}") from error
+        taken = time.perf_counter() - begun
+        self._screen.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
+        keep_tuned(place, embedder, taken)
+        return embedder
 
     def of(self, texts: list[str], embedder: TextEmbedder) -> NDArray[np.float32]:
         place = self._cache.place(embedder.way_.mark, (text.encode(errors="replace") for text in texts))

@@ -11,14 +11,20 @@ from hidegl.calibrated import CalibratedModel
 from hidegl.cli.outputs import named_rows, output_path
 from hidegl.cli.screen import Screen, in_short
 from hidegl.cli.work import Model, Task
+from hidegl.embedding import TextEmbedder
 from hidegl.files.mistakes import UseError
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
-from hidegl.showing.words import WORTH_SAYING, described_unseen
+from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
 SHOWN_GROUPS = 3
+
+CAN_BE_TUNED = "these classes do not form clusters in the sentence model: --tune may help, and takes about two minutes"
+
+NOT_CLUSTERED = 0.8
+"""Classes do not form clusters if the kernel classifiers have at least this share of the weight."""
 
 
 def check_accept(accept: float | None) -> None:
@@ -49,8 +55,9 @@ def show_trust(
     if tally.found.any():
         screen.note("expected", str(expected))
     unseen = show_unseen(screen, model)
-    facts = show_acceptance(screen, acceptance)
+    facts = show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)
+    show_tuning(screen, task, model)
     groups = model.unfamiliar()
     for group in groups[:SHOWN_GROUPS]:
         screen.warn(described_group(task, group))
@@ -63,6 +70,24 @@ def show_trust(
         "unseen_share": round(unseen, 4),
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
     }
+
+
+def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
+    """Say how much each view of the rows counts."""
+    weights = model.settings_.get("view_weights")
+    if weights is None:
+        return {}
+    screen.note("views", described_views(weights))
+    return {"view_weights": {name: round(weight, 4) for name, weight in weights.items()}}
+
+
+def show_tuning(screen: Screen, task: Task, model: CalibratedModel) -> None:
+    """Say that --tune may help where the classes of texts do not form clusters."""
+    embedder = task.embedder
+    if not isinstance(embedder, TextEmbedder) or embedder.tune or not embedder.way_.name.startswith("minilm"):
+        return
+    if len(model.classes_) > 1 and model.settings_["kernel_weight"] >= NOT_CLUSTERED:
+        screen.note("tune", CAN_BE_TUNED)
 
 
 def show_unseen(screen: Screen, model: CalibratedModel) -> float:

@@ -22,7 +22,7 @@ from hidegl.cli.mixed import learned_table
 from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source, with_table
 from hidegl.cli.texts import TextVectors, texts_of
-from hidegl.embedding import Embedder, TableEncoder
+from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import check_before_writing
@@ -30,6 +30,7 @@ from hidegl.files.mistakes import UseError, named
 from hidegl.files.reading import read_rows
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import Signs
+from hidegl.structure.views import LearnedView
 
 Model = HiDeGL | AutoHiDeGL
 
@@ -53,6 +54,9 @@ class Asked(NamedTuple):
     safe_csv: bool = False
     store: Path | None = None
     """The file of labels that Studio writes."""
+
+    tune: bool = False
+    """Whether to tune the sentence model by the labels."""
 
 
 @dataclass
@@ -94,6 +98,8 @@ class Task:
         )
         if asked.embedder is not None and chosen.kind != "texts":
             raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
+        if asked.tune and chosen.kind != "texts":
+            raise UseError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
         given.require(asked.labels_to, source)
         task = cls(source, table, chosen, given, id_column, safe_csv=asked.safe_csv)
         if chosen.kind == "table" and stays_on_disk(table, chosen):
@@ -106,6 +112,8 @@ class Task:
     def of_images(cls, source: Source, screen: Screen, asked: Asked) -> Task:
         """Every image is a row, and its path is the id."""
         refused = {"--columns": asked.columns, "--without": asked.without, "--text": asked.text, "--table": asked.table}
+        if asked.tune:
+            raise UseError(f"--tune is for texts, but {source} holds images")
         for option, value in refused.items():
             if value is not None:
                 raise UseError(f"{option} is for tables, but {source} holds images")
@@ -140,7 +148,8 @@ class Task:
         table, columns = self.table, self.columns
         if columns.kind == "texts":
             found = TextVectors(self.path, screen, cached=asked.cache)
-            self.X, embedder = found.learned(texts_of(table, columns.features), asked.embedder or "auto")
+            y = self.labels.y if asked.tune else None
+            self.X, embedder = found.learned(texts_of(table, columns.features), asked.embedder or "auto", y)
             embedder.columns = columns.features
             self.embedder = embedder
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
@@ -176,6 +185,16 @@ class Task:
     def preprocess(self) -> str:
         """What `AutoHiDeGL` has to know about the columns."""
         return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
+
+    @property
+    def views(self) -> dict[str, int]:
+        """The views of rows that an embedder has made, as `AutoHiDeGL` takes them."""
+        return {} if self.embedder is None else self.embedder.views_
+
+    @property
+    def learned(self) -> dict[str, LearnedView]:
+        """How to judge the views that were learned from the labels."""
+        return self.embedder.learned_ if isinstance(self.embedder, TextEmbedder) else {}
 
     @property
     def image_of(self) -> Callable[[int], tuple[bytes, str]] | None:
@@ -244,10 +263,10 @@ def text_length(table: Table, name: str) -> float:
 
 def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, and the seconds it took."""
-    model = AutoHiDeGL(effort, preprocess=task.preprocess, random_state=seed, verbose=screen.verbose)
+    model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=screen.verbose)
     X, begun = task.X, time.perf_counter()
     with warnings_as_notes(screen):
-        model.fit(X, task.labels.y)
+        model.fit(X, task.labels.y, learned=task.learned)
     return model, time.perf_counter() - begun
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class Network:
     """The image network of the extra `images`."""
 
     name: str = "efficientnet"
+    views: ClassVar[dict[str, int]] = {}
 
     @property
     def mark(self) -> str:
@@ -64,6 +65,7 @@ class Pixels:
     width: int
     height: int
     name: str = "pixels"
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def fitting(cls, images: list[Image]) -> Self:
@@ -93,6 +95,7 @@ class Both:
     network_mean: Vectors
     pixels_mean: Vectors
     name: str = "efficientnet+pixels"
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def learned(cls, images: list[Image]) -> Self:

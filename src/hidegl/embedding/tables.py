@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -80,6 +80,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     kind = "table"
+    views_: ClassVar[dict[str, int]] = {}
+    """The columns are one view."""
 
     def __init__(self, columns: list[str] | None = None) -> None:
         self.columns = columns

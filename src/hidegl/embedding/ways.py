@@ -1,6 +1,7 @@
 """The ways from texts to vectors. Each says what it is, so that a saved model can ask for the same one again.
 
 minilm              a small sentence model that comes with the extra `text`
+minilm+layers       the same with its layers 4 and 5 as a second view
 words               words and pairs of words, weighted and reduced: learned from the texts themselves, needs nothing
 package.module:name a function of yours, from a list of texts to an array
 any other name      a sentence-transformers model, by its hub name or path
@@ -14,7 +15,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,10 @@ from numpy.typing import NDArray
 from hidegl.basics.archives import EMBEDDER, State
 from hidegl.basics.progress import block_done
 from hidegl.basics.stored import Stored
-from hidegl.embedding import minilm
+from hidegl.embedding import minilm, tuning
+from hidegl.embedding.tuning import TunedNetwork
+from hidegl.spreading.labels import Labels
+from hidegl.structure.views import LearnedView
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
 PROBE = ("hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3")
@@ -48,6 +52,10 @@ class Way(Protocol):
     def mark(self) -> str:
         """The same for the same vectors: of the embedder and of all that it learned."""
 
+    @property
+    def views(self) -> dict[str, int]:
+        """The number of columns of each view, by its name; empty where vectors are one view."""
+
     def embed(self, items: list[Any]) -> NDArray[np.float32]: ...
 
     def state(self) -> State: ...
@@ -55,7 +63,7 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class MiniLM:
-    """all-MiniLM-L6-v2 of the extra `text`."""
+    """all-MiniLM-L6-v2 of the extra `text`: its last layer, and its layers 4 and 5 if the name says so."""
 
     name: str = "minilm"
 
@@ -63,8 +71,14 @@ class MiniLM:
     def mark(self) -> str:
         return f"{self.name} {minilm.WEIGHTS[:16]} {minilm.WORDS[:16]}"
 
+    @property
+    def views(self) -> dict[str, int]:
+        if self.name == "minilm":
+            return {}
+        return {"last layer": minilm.N_COLUMNS, "layers 4 and 5": len(minilm.EARLIER) * minilm.N_COLUMNS}
+
     def embed(self, items: list[str]) -> NDArray[np.float32]:
-        return minilm.embed(items)
+        return minilm.embed(items, earlier=bool(self.views))
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark}, {}
@@ -78,6 +92,7 @@ class Words:
     idf: NDArray[np.float64]
     components: NDArray[np.float32]
     name: str = "words"
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def learned(cls, texts: list[str], most_columns: int = MOST_COLUMNS) -> Self:
@@ -145,6 +160,7 @@ class Named:
     name: str
     function: Callable[[list[Any]], Any] = field(repr=False, compare=False)
     probe: tuple[Any, ...] = PROBE
+    views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def found(cls, name: str, probe: tuple[Any, ...] = PROBE, *, local: bool = False) -> Self:
@@ -179,6 +195,49 @@ class Named:
         """Whether the vectors of the probe are the same, up to the rounding of another machine."""
         own = self.embed(list(self.probe))
         return own.shape == probe.shape and bool(np.linalg.norm(own - probe) <= ROUNDING * np.linalg.norm(probe))
+
+
+@dataclass(frozen=True)
+class WithTuned:
+    """The vectors of a network, and those of the same network after it was tuned by labels, as one more view."""
+
+    base: MiniLM | Named
+    tuned: TunedNetwork
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def mark(self) -> str:
+        return f"{self.base.mark} tuned {self.tuned.mark}"
+
+    @property
+    def views(self) -> dict[str, int]:
+        untuned = self.base.views or {"untuned": self.base.embed([]).shape[1]}
+        return {**untuned, "tuned": self.tuned.n_columns}
+
+    def embed(self, items: list[Any]) -> NDArray[np.float32]:
+        return np.hstack([self.base.embed(items), self.tuned.embed(items)])
+
+    def state(self) -> State:
+        values, arrays = self.base.state()
+        return {**values, "tuned": self.tuned.source}, {**arrays, "changes": self.tuned.changes}
+
+
+def tuned_way(way: Way, texts: list[str], labels: Labels) -> tuple[WithTuned, LearnedView]:
+    """The way with one more view, of a network that the labels have tuned, and how to judge that view."""
+    if not isinstance(way, MiniLM | Named) or is_function(way.name):
+        raise ValueError(f"tune needs a sentence model, but the embedder {way.name!r} is none")
+    if np.sum(labels.counts > 1) < 2:
+        raise ValueError(f"tune needs two classes with two labels each, got {described_counts(labels)}")
+    tuned, learned = tuning.tune("minilm" if isinstance(way, MiniLM) else way.name, texts, labels)
+    return WithTuned(way, tuned), learned
+
+
+def described_counts(labels: Labels) -> str:
+    counts = [f"{count} of {name}" for name, count in zip(labels.classes[:3], labels.counts[:3], strict=True)]
+    return (", ".join(counts) + (", …" if len(labels.classes) > 3 else "")) or "no label"
 
 
 def is_function(name: str) -> bool:
@@ -221,18 +280,18 @@ def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
 
 
 def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
-    """The way with this name; "auto": the sentence model if it is here, and words otherwise.
+    """The way with this name; "auto": the sentence model with its layers if it is here, and words otherwise.
 
     With `local`, nothing is downloaded.
     """
     if name == "words" or (name == "auto" and not minilm.is_here()):
         return Words.learned(texts)
     if name == "auto":
-        return MiniLM()
-    if name == "minilm":
+        return MiniLM("minilm+layers")
+    if name in ("minilm", "minilm+layers"):
         if not minilm.is_here():
-            raise ImportError("the embedder 'minilm' needs an extra: pip install 'hidegl[text]'")
-        return MiniLM()
+            raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[text]'")
+        return MiniLM(name)
     return Named.found(name, local=local)
 
 
@@ -242,7 +301,12 @@ def restored(state: State, named: str | None = None) -> Way:
     check_named(values["name"], named)
     if values["name"] == "words":
         return Words.restored(Stored(values, arrays, EMBEDDER))
-    return same_as_saved(chosen(values["name"], [], local=named is None), state)
+    way = same_as_saved(chosen(values["name"], [], local=named is None), state)
+    if "tuned" not in values:
+        return way
+    if not isinstance(way, MiniLM | Named) or values["tuned"] != ("minilm" if isinstance(way, MiniLM) else way.name):
+        raise ValueError(f"tuned must be the model {way.name!r}, got {str(values['tuned'])[:MOST_SAID]!r}")
+    return WithTuned(way, TunedNetwork.restored(values["tuned"], arrays["changes"]))
 
 
 def check_named(name: str, named: str | None) -> None:

@@ -9,7 +9,7 @@ step is one pass, which sends ZᵀU, and nothing of size n×c is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,10 +46,12 @@ class Vote:
 
     members: tuple[Scoring, ...]
     scales: Vector | None = None
+    first: int = 0
+    """The number of the structure of the first member; those of the others follow."""
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        return self.members, self.scales
+        return self.members, self.scales, self.first
 
     def of(self, Z: SideBySide) -> Matrix:
         return vote_distributions(Z, *self.arguments)
@@ -60,13 +62,15 @@ class Vote:
 
     def moved(self, Z: SideBySide, shares: Vector, strength: float) -> Vote:
         """With classes scaled so that the shares in these rows move towards the given ones."""
-        return Vote(self.members, scales_towards(self.of(Z), shares, strength))
+        return replace(self, scales=scales_towards(self.of(Z), shares, strength))
 
 
-def vote_distributions(Z: SideBySide, members: tuple[Scoring, ...], scales: Vector | None = None) -> Matrix:
+def vote_distributions(
+    Z: SideBySide, members: tuple[Scoring, ...], scales: Vector | None = None, first: int = 0
+) -> Matrix:
     """The class probabilities of a block of rows (b, c)."""
     P: Any = 0.0
-    for part, scoring in zip(Z.parts, members, strict=False):  # the last part may be the rows themselves
+    for part, scoring in zip(Z.parts[first : first + len(members)], members, strict=True):
         P = P + label_distributions(part, *scoring) / len(members)
     if scales is None:
         return P

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from hidegl.basics.archives import prefixed
 from hidegl.basics.linalg import Matrix, Vector
@@ -32,10 +34,13 @@ class EarlierHead:
     width: Vector
     """A single number (1,)."""
 
+    columns: ClassVar[None] = None
+    """It sees all columns of prepared rows."""
+
     @property
     def arrays(self) -> dict[str, Matrix]:
         """Its arrays by name, for a file."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def restored(cls, stored: Stored, furthest: float, narrowest: float, width: Vector | None = None) -> EarlierHead:
@@ -119,10 +124,15 @@ class KernelHead:
     log_shares: Vector
     """log π (c,)."""
 
+    columns: tuple[int, int] | None = None
+    """The columns of prepared rows that it sees, as a range; None: all."""
+
     @property
     def arrays(self) -> dict[str, Matrix]:
         """Its arrays by name, for a file."""
         arrays = {"log_shares": self.log_shares}
+        if self.columns is not None:
+            arrays["columns"] = np.array(self.columns)
         for number, part in enumerate(self.parts):
             arrays |= prefixed(f"{number}.", part.arrays)
         return arrays
@@ -130,21 +140,26 @@ class KernelHead:
     @classmethod
     def restored(cls, stored: Stored, furthest: float, narrowest: float) -> KernelHead:
         """From a file with the sizes r and c. No row is further away than `furthest`, and no width is smaller."""
+        columns = None
+        if stored.has("columns"):
+            columns = stored.span("columns", stored.sizes["r"])
+            stored.sizes["r"] = columns[1] - columns[0]
         parts: list[KernelPart] = []
         while stored.has(f"{len(parts)}.view"):
             parts.append(KernelPart.restored(stored.part(str(len(parts)), {}), furthest, narrowest))
         if not parts or abs(sum(float(part.chances.sum()) for part in parts) - 1) > 1e-6:
             raise ValueError("the chances of a kernel classifier must sum to 1")
-        return cls(tuple(parts), stored.array("log_shares", "numbers", "c", "[-1e3, 1e3]"))
+        return cls(tuple(parts), stored.array("log_shares", "numbers", "c", "[-1e3, 1e3]"), columns)
 
     def widened(self, columns: Callable[[Matrix, float], Matrix], log_share: float) -> KernelHead:
         """With more classes, which have this log-share: `columns` adds columns with a given value."""
         parts = tuple(replace(part, coef=columns(part.coef, 0.0)) for part in self.parts)
-        return KernelHead(parts, columns(self.log_shares, log_share))
+        return replace(self, parts=parts, log_shares=columns(self.log_shares, log_share))
 
     def scores(self, X: Any) -> Matrix:
         """The log-probabilities of a block of prepared rows (b, c)."""
         X, log_shares = at_least_single(X), cast(self.log_shares, "float64")
+        X = X if self.columns is None else X[:, slice(*self.columns)]
         P: Any = 0.0
         for part in self.parts:
             P = P + part.weighted(X, log_shares)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -19,6 +21,9 @@ EFFORTS = {
 }
 """The members that an effort buys, by the number of their points."""
 
+FURTHER = {"quick": (1500,), "default": (1500,), "best": (6000,)}
+"""The members of each further view of the rows."""
+
 ROWS_PER_POINT = 2
 """There are at least this many rows for each point."""
 
@@ -32,12 +37,24 @@ TOLERANCE = 1e-2
 """When the points of a member have converged. What is averaged need not converge further."""
 
 
-def member_plans(effort: str, n_rows: int, n_labels: int = 0) -> list[LearningPlan]:
-    """How the members are learned on this number of rows, with room for a classifier of this number of labels."""
-    plans = []
-    for most in EFFORTS[effort]:
-        k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)), len(EFFORTS[effort]), n_labels)
-        plans.append(LearningPlan(k, tol=TOLERANCE, widening=WIDER if n_rows < FEW_ROWS * k else 1.0))
+def n_members(effort: str, n_views: int = 1) -> int:
+    """The number of members in all views together."""
+    return len(EFFORTS[effort]) + (n_views - 1) * len(FURTHER[effort])
+
+
+def member_plans(
+    effort: str, n_rows: int, n_labels: int = 0, views: Sequence[tuple[int, int] | None] = (None,)
+) -> list[LearningPlan]:
+    """How the members are learned on this number of rows, with room for a classifier of this number of labels.
+
+    Views are ranges of columns of prepared rows; None: all columns. The first one gets the most members.
+    """
+    plans, n_models = [], n_members(effort, len(views))
+    for number, columns in enumerate(views):
+        for most in (FURTHER if number else EFFORTS)[effort]:
+            k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)), n_models, n_labels)
+            widening = WIDER if n_rows < FEW_ROWS * k else 1.0
+            plans.append(LearningPlan(k, tol=TOLERANCE, widening=widening, columns=columns))
     return plans
 
 

@@ -24,7 +24,7 @@ from hidegl.ensemble.heads import EarlierHead, Head, KernelHead, restored_head
 from hidegl.ensemble.posterior import Draws
 from hidegl.ensemble.unseen import Unseen
 from hidegl.rows.arrays import cast, contiguous, namespace
-from hidegl.rows.base import Rows
+from hidegl.rows.base import Rows, column_range
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import LARGEST_SCORE, Labelling
 from hidegl.spreading.labels import Labels
@@ -32,6 +32,9 @@ from hidegl.spreading.temperature import log_probabilities
 from hidegl.structure.points import assignments
 from hidegl.structure.preparation import furthest_point
 from hidegl.structure.structure import Structure
+
+Columns = tuple[int, int] | None
+"""A range of the columns of prepared rows; None: all."""
 
 LARGEST = 1e9
 """No weight or intercept in a file is larger."""
@@ -87,6 +90,14 @@ class Mixture:
         weights = self.draws.experts.mean_weights
         return float(weights[len(self.votes) :].sum() / (weights.sum() or 1.0))
 
+    def column_weights(self, of_structures: Sequence[Columns]) -> dict[Columns, float]:
+        """How much the experts of the same columns of prepared rows count; the sum is 1."""
+        seen = [of_structures[vote.first] for vote in self.votes] + [head.columns for head in self.heads]
+        weights, found = self.draws.experts.mean_weights, dict.fromkeys(seen, 0.0)
+        for columns, weight in zip(seen, weights / (weights.sum() or 1.0), strict=True):
+            found[columns] += float(weight)
+        return found
+
     def of(self, forms: Rows) -> Rows:
         """The class probabilities, lazily, of assignments to the points of each structure, followed by the prepared
         rows if there are classifiers of them.
@@ -101,7 +112,7 @@ class Mixture:
             (tuple(weights.tolist()), intercept, float(chance))
             for weights, intercept, chance in zip(experts.weights, self.draws.intercepts, experts.chances, strict=True)
         )
-        return tuple(vote.members for vote in self.votes), self.heads, pools
+        return tuple((vote.first, vote.members) for vote in self.votes), self.heads, pools
 
     # Files
 
@@ -120,6 +131,7 @@ class Mixture:
         for number, head in enumerate(self.heads):
             arrays |= prefixed(f"head{number}.", head.arrays)
         for version, vote in enumerate(self.votes):
+            arrays[f"vote{version}.structures"] = np.array([vote.first, vote.first + len(vote.members)])
             for number, scoring in enumerate(vote.members):
                 arrays |= prefixed(f"vote{version}.{number}.", Labelling(self.labels, *scoring).state()[1])
         return {"votes": len(self.votes), "heads": len(self.heads)}, arrays
@@ -133,15 +145,7 @@ class Mixture:
         if stored.has("scales"):
             return earlier_mixture(labels, n_points, stored, *limits)
         n_votes, n_heads = stored.whole("votes", 0, 10), stored.whole("heads", 0, 10)
-        votes = [
-            Vote(
-                tuple(
-                    Labelling.restored(labels, stored.part(f"vote{version}.{number}", {}, k=k)).scoring
-                    for number, k in enumerate(n_points)
-                )
-            )
-            for version in range(n_votes)
-        ]
+        votes = [restored_vote(labels, n_points, stored.part(f"vote{version}", {})) for version in range(n_votes)]
         heads = [restored_head(stored.part(f"head{number}", {}), *limits) for number in range(n_heads)]
         experts = Draws(
             stored.array("draw_weights", "numbers", f"s {n_votes + n_heads}", f"[0, {LARGEST}]"),
@@ -186,7 +190,10 @@ class Mixture:
             self,
             labels=labels,
             votes=tuple(
-                Vote(tuple((widened(A, 0.0), delta, widened(scales, 1.0)) for A, delta, scales in vote.members))
+                replace(
+                    vote,
+                    members=tuple((widened(A, 0.0), delta, widened(scales, 1.0)) for A, delta, scales in vote.members),
+                )
                 for vote in self.votes
             ),
             heads=tuple(head.widened(widened, NEVER) for head in self.heads if isinstance(head, KernelHead)),
@@ -195,6 +202,16 @@ class Mixture:
             P_loo=P_loo,
             strays=strays,
         )
+
+
+def restored_vote(labels: Labels, n_points: Sequence[int], stored: Stored) -> Vote:
+    """From a file: of some of the structures, or of all."""
+    first, last = stored.span("structures", len(n_points)) if stored.has("structures") else (0, len(n_points))
+    members = tuple(
+        Labelling.restored(labels, stored.part(str(number), {}, k=k)).scoring
+        for number, k in enumerate(n_points[first:last])
+    )
+    return Vote(members, first=first)
 
 
 def judgements(stored: Stored) -> tuple[Matrix | None, NDArray[np.bool_] | None]:
@@ -243,12 +260,13 @@ def narrowest(dtype: str) -> float:
 
 def assigned_rows(structures: Sequence[Structure], rows: Rows) -> Rows:
     """Prepared rows with their assignments to the points of each structure, side by side, lazily."""
-    return rows.map(assigned_forms, tuple((s.searchable(rows), s.sigma, s.n_nearest) for s in structures))
+    return rows.map(assigned_forms, tuple((s.columns, s.searchable(rows), s.sigma, s.n_nearest) for s in structures))
 
 
-def assigned_forms(X: Any, points: tuple[tuple[Any, float, int], ...]) -> SideBySide:
+def assigned_forms(X: Any, points: tuple[tuple[Any, ...], ...]) -> SideBySide:
     """A block of prepared rows: their assignments to the points of each structure, and the rows themselves."""
-    return SideBySide.of(*(assignments(X, C, sigma, n_nearest) for C, sigma, n_nearest in points), X)
+    seen = [X if columns is None else column_range(X, *columns) for columns, *_ in points]
+    return SideBySide.of(*(assignments(part, *of) for part, (_, *of) in zip(seen, points, strict=True)), X)
 
 
 def drawn_distributions(
@@ -258,7 +276,7 @@ def drawn_distributions(
 
     Single precision is enough for probabilities. Classes come first, because sums over a short last axis are slow.
     """
-    scores = [log_probabilities(vote_distributions(forms, members)) for members in votes]
+    scores = [log_probabilities(vote_distributions(forms, members, first=first)) for first, members in votes]
     scores += [head.scores(forms.parts[-1]) for head in heads]
     scores = [contiguous(cast(score, "float32").T) for score in scores]
     xp = namespace(scores[0])

@@ -7,7 +7,8 @@ from that, one posterior follows about how much each expert counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +20,19 @@ from hidegl.ensemble.cross_fit import folds_of
 from hidegl.ensemble.graph_expert import GraphExpert
 from hidegl.ensemble.graphs import subsample
 from hidegl.ensemble.kernel_expert import KernelExpert
+from hidegl.ensemble.learned_views import evidence_of_learned
 from hidegl.ensemble.mixture import Mixture, MixtureDraws
 from hidegl.ensemble.posterior import Draws, Evidence, Posterior
 from hidegl.ensemble.sample import RowSample
 from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.unseen import NEGLIGIBLE, Unseen
+from hidegl.rows.base import Rows
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labelling import Spreader, smallest
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import log_probabilities
+from hidegl.structure.views import AnyPreparation, LearnedView
 
 NEGLIGIBLE_WEIGHT = 0.02
 """An expert with a smaller weight is left out: it costs a pass over all rows."""
@@ -37,57 +41,104 @@ FEWEST_TO_WARN = 20
 """With fewer labels, chance is too likely."""
 
 
-def label_together(
-    spreaders: Sequence[Spreader],
-    labels: Labels,
-    shares: ClassShares,
-    sample: RowSample,
-    *,
-    seed: int = 0,
-) -> Mixture:
+@dataclass(frozen=True)
+class ViewMembers:
+    """One view of the rows: its structures with their rules, and a sample of the rows in its columns."""
+
+    spreaders: Sequence[Spreader]
+    sample: RowSample
+    first: int = 0
+    """The number of its first structure among those of all views."""
+
+    columns: tuple[int, int] | None = None
+    """Its columns of prepared rows, as a range; None: all."""
+
+    learned: LearnedView | None = None
+    """How to judge it, if it was learned from labels."""
+
+
+def members_of_views(
+    spreaders: Sequence[Spreader], preparation: AnyPreparation, rows: Rows | None, seed: int, *, mixed: bool
+) -> tuple[ViewMembers, ...]:
+    """Each view with its structures, from the structures of all views and the prepared rows; None: they are not here.
+
+    `mixed` says that columns of several kinds were scaled before.
+    """
+    members = []
+    for columns, part, learned in zip(preparation.spans, preparation.parts, preparation.learned, strict=True):
+        own = [spreader for spreader in spreaders if spreader.structure.columns == columns]
+        sample = RowSample.of(
+            [spreader.structure for spreader in own],
+            None if rows is None else rows.seen(columns),
+            seed,
+            measured=mixed or part.preprocess == "standardize",
+        )
+        members.append(ViewMembers(own, sample, list(spreaders).index(own[0]), columns, learned))
+    return tuple(members)
+
+
+def label_together(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares, *, seed: int = 0) -> Mixture:
     """What the labels make of the structures together.
 
     Parameters
     ----------
-    spreaders : structures of the same rows, with their rules
+    views : the structures of the same rows; those of the first view find strays and rows of classes without labels
     labels, shares : the labels of these rows, and what is known about class sizes
-    sample : the rows that stand for all
     seed : of folds, samples of the labels, and draws
     """
     if not labels.any:
         return Mixture(labels)
-    strays = None if shares.known else Strays.among(labels, spreaders, sample)
+    strays = None if shares.known else Strays.among(labels, views[0].spreaders, views[0].sample)
     if strays is None or not strays.mask.any():
-        return mixture_of(spreaders, labels, shares, sample, seed)
+        return mixture_of(views, labels, shares, seed)
     strays.warn(labels)
     own = labels.of_classes(np.bincount(labels.given[strays.mask], minlength=len(labels.classes)) == 0)
-    mixture = mixture_of(spreaders, own, ClassShares.of("auto", own), sample, seed)
+    mixture = mixture_of(views, own, ClassShares.of("auto", own), seed)
     return mixture.with_strays(labels, strays.mask, strays.P)
 
 
-def mixture_of(
-    spreaders: Sequence[Spreader], labels: Labels, shares: ClassShares, sample: RowSample, seed: int
-) -> Mixture:
-    """What labels make of the structures, none of which is a stray."""
+def mixture_of(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares, seed: int) -> Mixture:
+    """What labels make of the structures, none of which is a stray. Every view has a graph and a kernel expert."""
     warn_of_labels(labels)
     rng = np.random.default_rng(seed)
     folds = folds_of(labels, rng)
-    graphs = GraphExpert(spreaders, sample, labels, shares, folds)
-    evidence, heads = [graphs.evidence(rng)], []
-    if sample.rows is not None and len(labels.classes) > 1:
-        kernel = KernelExpert.learned(sample.rows.take(labels.rows), labels, shares, folds, sample, rng)
-        heads.append(kernel.head)
-        evidence.append(kernel.evidence())
+    graphs = [(view, GraphExpert(view.spreaders, view.sample, labels, shares, folds)) for view in views]
+    evidence = [graph.evidence(rng) for _, graph in graphs]
+    with_rows = [view for view in views if view.sample.rows is not None and len(labels.classes) > 1]
+    kernels = [(view, kernel_of(view, labels, shares, folds, rng)) for view in with_rows]
+    evidence += [kernel.evidence() for _, kernel in kernels]
+    for number, view in enumerate([*views, *with_rows]):
+        if view.learned is not None:
+            held_out = evidence[number].held_out
+            evidence[number] = evidence_of_learned(view.learned, held_out, labels, shares, rng)
     draws, P_loo = weighed(evidence, labels, shares)
-    counts = draws.mean_weights >= NEGLIGIBLE_WEIGHT * draws.mean_weights.sum()
+    counts = that_count(draws)
     draws = draws.of_experts(counts)
-    votes = [graphs.vote] if counts[0] else []
-    heads = [head for head, each in zip(heads, counts[1:], strict=True) if each]
-    few = subsample(np.arange(len(sample.numbers)))
-    scores = [log_probabilities(vote.of(sample.Z[few])) for vote in votes] + [head.scores(sample.X) for head in heads]
-    unseen = unseen_classes(shares, labels, spreaders, sample)
+    graphs = list(compress(graphs, counts[: len(graphs)]))
+    kernels = list(compress(kernels, counts[len(views) :]))
+    votes = [replace(graph.vote, first=view.first) for view, graph in graphs]
+    heads = [replace(kernel.head, columns=view.columns) for view, kernel in kernels]
+    few = subsample(np.arange(len(views[0].sample.numbers)))
+    scores = [log_probabilities(graph.vote.of(view.sample.Z[few])) for view, graph in graphs]
+    scores += [kernel.head.scores(view.sample.X) for view, kernel in kernels]
+    unseen = unseen_classes(shares, labels, views[0].spreaders, views[0].sample)
     expected, drawn = with_sizes(draws, scores, shares, unseen, rng)
     return Mixture(labels, tuple(votes), tuple(heads), drawn, expected, unseen, P_loo)
+
+
+def kernel_of(
+    view: ViewMembers, labels: Labels, shares: ClassShares, folds: NDArray[np.intp], rng: np.random.Generator
+) -> KernelExpert:
+    """The kernel expert of a view."""
+    assert view.sample.rows is not None
+    return KernelExpert.learned(view.sample.rows.take(labels.rows), labels, shares, folds, view.sample, rng)
+
+
+def that_count(draws: Draws) -> NDArray[np.bool_]:
+    """Which experts do not have a negligible weight (e,); all that are in any draw, if each draw needs one that has."""
+    weights = draws.mean_weights
+    counts = weights >= NEGLIGIBLE_WEIGHT * weights.sum()
+    return weights > 0 if draws.weights[:, ~counts].any(axis=1).all() else counts
 
 
 def weighed(evidence: Sequence[Evidence], labels: Labels, shares: ClassShares) -> tuple[Draws, Matrix]:

@@ -51,6 +51,10 @@ class Rows(ABC):
     def map(self, function: Callable[..., Block], *args: Any) -> Self:
         """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
 
+    def seen(self, columns: tuple[int, int] | None) -> Self:
+        """The rows with a range of their columns, lazily; None: the rows themselves."""
+        return self if columns is None else self.map(column_range, *columns)
+
     @abstractmethod
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
         """Σ over blocks of `function(block, *args)`, added in the order of the blocks, beside the rows: one pass."""
@@ -122,6 +126,11 @@ class Rows(ABC):
     def answer(self) -> Any:
         """All rows in the form in which the user gave rows: an array here, a tensor, a lazy array of a cluster."""
         return self.collect()
+
+
+def column_range(block: Any, start: int, stop: int) -> Any:
+    """Neighbouring columns of a block of rows."""
+    return block[:, start:stop]
 
 
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
@@ -47,6 +49,39 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
             f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])"
         )
     return X.ready() if reset else X
+
+
+def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
+    """A dict or list of matrices of the same rows as one matrix, and how many columns each has by its name.
+
+    Anything else is X already, with None.
+    """
+    if isinstance(X, Mapping) and not sp.issparse(X):
+        parts = {str(name): part for name, part in X.items()}
+    elif isinstance(X, list | tuple) and X and all(len(getattr(part, "shape", ())) == 2 for part in X):
+        parts = {f"view {number + 1}": part for number, part in enumerate(X)}
+    else:
+        return X, None
+    shapes = {name: np.shape(part) for name, part in parts.items()}
+    for name, shape in shapes.items():
+        if len(shape) != 2:
+            raise ValueError(f"X[{name!r}] must be a matrix with rows and columns, got the shape {shape}")
+    if not parts or len({shape[0] for shape in shapes.values()}) > 1:
+        rows = ", ".join(f"{shape[0]:,} in {name!r}" for name, shape in shapes.items()) or "no matrix"
+        raise ValueError(f"X must hold matrices with the same rows, got {rows}")
+    return side_by_side(list(parts.values())), {name: shape[1] for name, shape in shapes.items()}
+
+
+def side_by_side(parts: list[Any]) -> Any:
+    """The columns of all matrices as one matrix, of the library that they are of."""
+    libraries = {library(part) for part in parts}
+    if libraries == {"dask"}:
+        return import_module("dask.array").concatenate(parts, axis=1).rechunk({1: -1})
+    if libraries == {"torch"}:
+        return namespace(parts[0]).concat(parts, axis=1)
+    if any(sp.issparse(part) for part in parts):
+        return sp.hstack(parts, format="csr")
+    return np.hstack([np.asarray(part) for part in parts])
 
 
 def tensor_rows(X: Any, device: Any) -> Rows:

