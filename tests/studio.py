@@ -8,9 +8,9 @@ import time
 from sklearn.datasets import load_digits
 
 from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
 from hidegl.cli.studio import session_of, store_of
-from hidegl.cli.work import Asked, Task
+from hidegl.intake.sources import Source
+from hidegl.intake.tasks import Asked, Task
 
 EVIL = "<script>alert(1)</script>"
 

@@ -22,9 +22,9 @@ from PIL import Image
 import hidegl
 from hidegl.cli.running import run
 from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
-from hidegl.cli.work import Asked, Task
 from hidegl.files.mistakes import UseError
+from hidegl.intake.sources import Source
+from hidegl.intake.tasks import Asked, Task
 from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 

@@ -106,10 +106,10 @@ def label(
     [dim]hidegl label digits.csv --labels digit --accept 0.95[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
-    from hidegl.cli import classes, outputs, trust, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import classes, outputs, trust
+    from hidegl.intake import sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
     trust.check_accept(accept)
     out = outputs.output_path(source.path, output, "labelled", force=force)
@@ -120,13 +120,13 @@ def label(
         check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
     )
-    task = work.Task.read(source, screen, asked)
-    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
+    task = tasks.Task.read(source, screen, asked)
+    learned, seconds = tasks.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    with work.warnings_as_notes(screen), writing(out), together():
+    with tasks.warnings_as_notes(screen), writing(out), together():
         tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
         if model is not None:
             with writing(model):
@@ -171,22 +171,22 @@ def suggest(
 
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
-    from hidegl.cli import outputs, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import outputs
+    from hidegl.intake import sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, None, safe_csv
     )
-    task = work.Task.read(source, screen, asked)
+    task = tasks.Task.read(source, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UseError(f"-n {n}: only {free:,} rows have no label")
-    learned, seconds = work.fitted(task, screen, effort="quick", seed=seed)
+    learned, seconds = tasks.fitted(task, screen, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
     outputs.write_to_fill_in(out, task, suggestions)
     names, listed = outputs.listed_suggestions(task, suggestions)
@@ -221,19 +221,19 @@ def audit(
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
-    from hidegl.cli import outputs, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import outputs
+    from hidegl.intake import sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge", safe_csv
     )
-    task = work.Task.read(source, screen, asked)
-    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
+    task = tasks.Task.read(source, screen, asked)
+    learned, seconds = tasks.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
     described = outputs.named_rows(task, [judgement.row for judgement in judged])

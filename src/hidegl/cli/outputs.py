@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import together
-from hidegl.cli.labels import known
-from hidegl.cli.work import Model, Task
 from hidegl.files.columns import fits_into_cell, spoken
 from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import DELIMITERS, TABLES, label_columns, table_writer, write_table
+from hidegl.intake.given_labels import known
+from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally

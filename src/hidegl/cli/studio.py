@@ -29,9 +29,9 @@ from hidegl.files.mistakes import UseError
 if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL
     from hidegl.browser.session import Session
-    from hidegl.cli.sources import Source
-    from hidegl.cli.work import Task
     from hidegl.files.label_store import LabelStore
+    from hidegl.intake.sources import Source
+    from hidegl.intake.tasks import Task
 
 AsImage = Annotated[
     str | None,
@@ -77,9 +77,9 @@ def studio(
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
-    from hidegl.cli import app, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import app
     from hidegl.files.label_files import check_writable
+    from hidegl.intake import sources, tasks
 
     app.check_effort(effort)
     screen = Screen()
@@ -87,14 +87,14 @@ def studio(
         if not allow_network:
             raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
         screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
-    source = Source.of(data)
+    source = sources.Source.of(data)
     store = store_of(source)
     if source.path.exists():  # or else reading says what is missing
         check_writable(store)
-    asked = work.Asked(
+    asked = tasks.Asked(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
-    session = session_of(work.Task.read(source, screen, asked), screen, as_image, effort=effort, seed=seed)
+    session = session_of(tasks.Task.read(source, screen, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
 
     def tell(address: str) -> None:
@@ -145,7 +145,7 @@ def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
     """Give the store the labels that came with the data, and say which names were changed."""
     import numpy as np
 
-    from hidegl.cli.labels import known
+    from hidegl.intake.given_labels import known
 
     y = task.labels.y
     if y is None:
@@ -186,8 +186,8 @@ class FilesBeside:
         import numpy as np
 
         from hidegl.cli import outputs
-        from hidegl.cli.labels import LabelColumn
         from hidegl.files.mistakes import writing
+        from hidegl.intake.given_labels import LabelColumn
         from hidegl.showing.tallies import tally_of
 
         path, *others = paths = self.paths(kind, accept)

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_embedder, read_image_embedder, read_vectors
-from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
-from hidegl.cli.texts import functions_of_this_folder
 from hidegl.embedding import ImageEmbedder, efficientnet
 from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import MemoryTable
+from hidegl.intake.notes import Notes
+from hidegl.intake.sources import Source
+from hidegl.intake.text_rows import functions_of_this_folder
+from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_embedder, read_image_embedder, read_vectors
 from hidegl.spreading.labels import is_blank
 
 PATH = "path"
@@ -78,7 +78,7 @@ def all_paths(source: Source) -> MemoryTable:
     return MemoryTable(pa.table({PATH: pa.array(files_of(source)[1], pa.string())}))
 
 
-def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
+def learned(source: Source, notes: Notes, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
     """The rows, and the embedder of this name that made them."""
     paths, names = files_of(source)
     choice = f"{name} {efficientnet.is_here()} {__version__}"
@@ -92,20 +92,20 @@ def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple
         raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error
     except (ImportError, ValueError, OSError) as error:
         raise UseError(f"--embedder: {error}") from error
-    rows = embedded(source, screen, embedder, cached=cached)
+    rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
-        screen.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
+        notes.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
     return rows, embedder
 
 
-def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
+def embedded(source: Source, notes: Notes, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
     """The rows, by an embedder that is known. Images that cannot be read are named."""
     paths, names = files_of(source)
     place = place_of(source, embedder.way_.mark, paths, names, used=cached)
     begun, how = time.perf_counter(), f"from {FOLDER}"
     vectors = read_vectors(place, len(paths))
     if vectors is None:
-        with Progress(verbose=screen.verbose, callback=None, tol=0) as progress:
+        with Progress(verbose=notes.verbose, callback=None, tol=0) as progress:
             progress.passing("embedding", len(paths))
             vectors = embedder.transform_readable(paths)
         taken = time.perf_counter() - begun
@@ -114,11 +114,11 @@ def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached:
     readable: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
     if not readable.any():
         raise UseError(f"none of the {len(paths):,} images in {source} can be read")
-    screen.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
+    notes.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
     broken = [names[place] for place in np.flatnonzero(~readable)]
-    notes = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
+    left_out = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
     table = pa.table({PATH: pa.array([names[place] for place in np.flatnonzero(readable)], pa.string())})
-    return ImageRows(vectors[readable], MemoryTable(table, notes), readable)
+    return ImageRows(vectors[readable], MemoryTable(table, left_out), readable)
 
 
 def place_of(source: Source, mark: str, paths: list[Path], names: list[str], *, used: bool) -> Path | None:

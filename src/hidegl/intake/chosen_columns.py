@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
-from hidegl.cli.texts import FEW_NUMBERS, telling_text
 from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, kind_of
 from hidegl.files.columns import (
     finite_matrix,
@@ -25,6 +24,7 @@ from hidegl.files.columns import (
 )
 from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
+from hidegl.intake.text_rows import FEW_NUMBERS, telling_text
 from hidegl.structure.preparation import FEW_COLUMNS
 
 RESULT_NAMES = ("label", "confidence", "given", "unseen")

@@ -15,13 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.cli import images
-from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, matrix_of, stays_on_disk
-from hidegl.cli.labels import LabelColumn, came_from, find_labels
-from hidegl.cli.mixed import learned_table
-from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source, with_table
-from hidegl.cli.texts import TextVectors, texts_of
 from hidegl.embedding import Embedder, TableEncoder
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.fingerprints import fingerprint_of
@@ -30,6 +23,13 @@ from hidegl.files.mistakes import UseError, named
 from hidegl.files.reading import read_rows
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import Signs
+from hidegl.intake import image_rows
+from hidegl.intake.chosen_columns import RESULT_NAMES, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.intake.given_labels import LabelColumn, came_from, find_labels
+from hidegl.intake.notes import Notes
+from hidegl.intake.sources import Source, with_table
+from hidegl.intake.table_rows import learned_table
+from hidegl.intake.text_rows import TextVectors, texts_of
 
 Model = HiDeGL | AutoHiDeGL
 
@@ -73,9 +73,9 @@ class Task:
     safe_csv: bool = False
 
     @classmethod
-    def read(cls, source: Source, screen: Screen, asked: Asked) -> Task:
-        if images.are_in(source):
-            return cls.of_images(source, screen, asked)
+    def read(cls, source: Source, notes: Notes, asked: Asked) -> Task:
+        if image_rows.are_in(source):
+            return cls.of_images(source, notes, asked)
         table, id_column = opened(source, asked), asked.id_column
         if id_column is not None and id_column not in table.names:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
@@ -98,32 +98,32 @@ class Task:
         task = cls(source, table, chosen, given, id_column, safe_csv=asked.safe_csv)
         if chosen.kind == "table" and stays_on_disk(table, chosen):
             task.leave_numbers()
-        task.tell(screen)
-        task.take_rows(screen, asked)
+        task.tell(notes)
+        task.take_rows(notes, asked)
         return task
 
     @classmethod
-    def of_images(cls, source: Source, screen: Screen, asked: Asked) -> Task:
+    def of_images(cls, source: Source, notes: Notes, asked: Asked) -> Task:
         """Every image is a row, and its path is the id."""
         refused = {"--columns": asked.columns, "--without": asked.without, "--text": asked.text, "--table": asked.table}
         for option, value in refused.items():
             if value is not None:
                 raise UseError(f"{option} is for tables, but {source} holds images")
-        everything = images.all_paths(source)
-        if asked.labels == images.FOLDERS:
-            given = LabelColumn(images.folders_of(source, everything), "the names of folders")
+        everything = image_rows.all_paths(source)
+        if asked.labels == image_rows.FOLDERS:
+            given = LabelColumn(image_rows.folders_of(source, everything), "the names of folders")
         else:
             given = find_labels(
-                everything, asked.labels, images.PATH, merge_names=asked.merge_names, encoding=asked.encoding
+                everything, asked.labels, image_rows.PATH, merge_names=asked.merge_names, encoding=asked.encoding
             )
         given.require(asked.labels_to, source)
-        rows, embedder = images.learned(source, screen, asked.embedder or "auto", cached=asked.cache)
+        rows, embedder = image_rows.learned(source, notes, asked.embedder or "auto", cached=asked.cache)
         if given.y is not None:
             given.y = given.y[rows.readable]
         task = cls(
-            source, rows.table, Columns([], "images"), given, images.PATH, rows.vectors, embedder, asked.safe_csv
+            source, rows.table, Columns([], "images"), given, image_rows.PATH, rows.vectors, embedder, asked.safe_csv
         )
-        task.tell(screen)
+        task.tell(notes)
         return task
 
     def leave_numbers(self) -> None:
@@ -135,18 +135,18 @@ class Task:
         left_out = self.columns.left_out | dict.fromkeys(others, "not a number, in a file larger than the memory")
         self.columns = Columns(list(kinds), "table", left_out, kinds)
 
-    def take_rows(self, screen: Screen, asked: Asked) -> None:
+    def take_rows(self, notes: Notes, asked: Asked) -> None:
         """Make X of the columns, with an embedder if that takes one."""
         table, columns = self.table, self.columns
         if columns.kind == "texts":
-            found = TextVectors(self.path, screen, cached=asked.cache)
+            found = TextVectors(self.path, notes, cached=asked.cache)
             self.X, embedder = found.learned(texts_of(table, columns.features), asked.embedder or "auto")
             embedder.columns = columns.features
             self.embedder = embedder
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
             self.X = read_rows(self.source.pattern, columns.features)
         elif columns.kind == "table":
-            self.X, self.embedder = learned_table(table, columns, screen)
+            self.X, self.embedder = learned_table(table, columns, notes)
         else:
             self.X = matrix_of(table, columns)
 
@@ -154,14 +154,14 @@ class Task:
     def path(self) -> Path:
         return self.source.path
 
-    def tell(self, screen: Screen) -> None:
-        screen.note("read", f"{self.source}: {self.table.n_rows:,} rows; learning from {self.columns}")
+    def tell(self, notes: Notes) -> None:
+        notes.note("read", f"{self.source}: {self.table.n_rows:,} rows; learning from {self.columns}")
         if self.columns.left_out:
-            screen.note("left out", explain(self.columns.left_out))
+            notes.note("left out", explain(self.columns.left_out))
         if self.labels.y is not None:
-            screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
+            notes.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
         for note in (*self.table.notes, *self.labels.notes):
-            screen.warn(note)
+            notes.warn(note)
 
     @property
     def kept(self) -> list[str]:
@@ -182,7 +182,7 @@ class Task:
         """From a row to an image for a browser, where rows are images."""
         if self.columns.kind != "images" or not isinstance(self.table, MemoryTable):
             return None
-        return partial(images.image_of, self.source, self.table)
+        return partial(image_rows.image_of, self.source, self.table)
 
     @property
     def signs(self) -> Signs:
@@ -195,7 +195,7 @@ class Task:
         """From rows to small images, where rows are images."""
         if self.columns.kind != "images" or not isinstance(self.table, MemoryTable):
             return None
-        return partial(images.thumbnails, self.source, self.table)
+        return partial(image_rows.thumbnails, self.source, self.table)
 
     @property
     def telling(self) -> list[str]:
@@ -213,15 +213,15 @@ class Task:
 
 def shown_rows(source: Source, asked: Asked, n_rows: int) -> Task:
     """The rows that a model was made from, to be shown."""
-    of_images = images.are_in(source)
-    table: Table = images.all_paths(source) if of_images else opened(source, asked)
+    of_images = image_rows.are_in(source)
+    table: Table = image_rows.all_paths(source) if of_images else opened(source, asked)
     if table.n_rows != n_rows:
         raise UseError(
             f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
         )
     if asked.id_column is not None and asked.id_column not in table.names:
         raise UseError(f"--id: there is no column {asked.id_column!r}; the columns are {named(table.names, 8)}")
-    id_column = images.PATH if of_images else asked.id_column
+    id_column = image_rows.PATH if of_images else asked.id_column
     return Task(source, table, Columns([], "images" if of_images else "matrix"), LabelColumn(None, ""), id_column)
 
 
@@ -242,19 +242,19 @@ def text_length(table: Table, name: str) -> float:
 # Learning
 
 
-def fitted(task: Task, screen: Screen, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
+def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, and the seconds it took."""
-    model = AutoHiDeGL(effort, preprocess=task.preprocess, random_state=seed, verbose=screen.verbose)
+    model = AutoHiDeGL(effort, preprocess=task.preprocess, random_state=seed, verbose=notes.verbose)
     X, begun = task.X, time.perf_counter()
-    with warnings_as_notes(screen):
+    with warnings_as_notes(notes):
         model.fit(X, task.labels.y)
     return model, time.perf_counter() - begun
 
 
 @contextmanager
-def warnings_as_notes(screen: Screen) -> Iterator[None]:
+def warnings_as_notes(notes: Notes) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
-        screen.warn(text)
+        notes.warn(text)
