@@ -54,7 +54,7 @@ def texts_of(table: Table, names: list[str]) -> list[str]:
 class TextVectors:
     """The vectors of the texts of a file, with the embedder that made them."""
 
-    def __init__(self, path: Path, notes: Notes, *, cached: bool = True) -> None:
+    def __init__(self, path: Path | None, notes: Notes, *, cached: bool = True) -> None:
         self._cache = VectorCache(path, used=cached)
         self._notes = notes
 
