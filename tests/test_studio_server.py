@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ import pytest
 from PIL import Image
 
 import hidegl
+from hidegl import AutoHiDeGL
 from hidegl.cli.running import run
 from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError
@@ -39,6 +41,7 @@ from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
 from hidegl.browser.security import LARGEST_BODY, address_of, with_port  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
 from hidegl.browser.serving import names_of, serve  # noqa: E402
+from hidegl.browser.snapshots import Trust  # noqa: E402
 
 HOST = "127.0.0.1:8000"
 TOKEN = "a-token-for-tests"
@@ -611,6 +614,32 @@ def test_labels_that_were_taken_over_from_a_column_are_never_learned_from(tmp_pa
     again.store.close()
     assert run(["label", "houses.csv", "--labels", "houses.csv.labels.db", "--model", "m.hidegl", "-o", "o.csv"]) == 0
     assert hidegl.load("m.hidegl").n_features_in_ == 2
+
+
+def test_progress_pairs_an_accuracy_with_the_labels_that_it_was_learned_from(tmp_path):
+    """Labels that come while the model looks at all rows are not those that its accuracy is about."""
+    truth = write_digits(tmp_path / "digits.csv", 60)
+    session = open_session(tmp_path / "digits.csv")
+    for row in range(12):
+        session.label_named([row], "even" if int(truth[row]) % 2 == 0 else "odd", "card")
+    model = AutoHiDeGL("quick", random_state=0).fit(session.contents.vectors(np.arange(60)))
+    version, labels = session._task.version, session._task.labels
+    model.relabel([labels.given[row] if row < 12 else -1 for row in range(60)])
+    session.label_named([20], "odd", "card")  # a newer version, which nobody has learned from
+    trust = Trust.of(version, model, labels.classes)
+    session.learner._published = replace(session.learner.now, trust=trust)
+    session._learned("trust")
+    assert session.state()["progress"] == [(12, *trust.expected)]
+    assert session.store.progress() == [(12, *trust.expected)]
+    session.stop()
+
+
+def test_states_are_numbered_in_the_order_in_which_they_were_read(tmp_path):
+    write_digits(tmp_path / "digits.csv", 60)
+    session = open_session(tmp_path / "digits.csv")
+    numbers = [session.state()["number"], session.label_named([3], "3", "card")["number"], session.state()["number"]]
+    assert numbers == sorted(set(numbers))
+    session.stop()
 
 
 def test_labels_follow_their_rows_when_the_table_changes(tmp_path, monkeypatch, capsys):

@@ -6,7 +6,7 @@ These are imported when a command runs: numerical libraries take a second, and h
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -38,9 +38,6 @@ from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -259,8 +256,7 @@ def audit(
     if unjudged:
         screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
-        facts = {key: [row[key] for row in listed] for key in ("given", "proposed", "suspicion", "judged")}
-        outputs.write_to_fill_in(output, task, [judgement.row for judgement in judged], facts)
+        outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 

@@ -19,6 +19,7 @@ from hidegl.files.writing import DELIMITERS, TABLES, table_writer, write_table
 from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, n_filled_in, named_rows, review_facts
 from hidegl.intake.tasks import Task
 from hidegl.questions.acceptance import Acceptance
+from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelStream
@@ -133,6 +134,12 @@ def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str,
     columns = {name: [as_python(value) for value in values] for name, values in ours.items()}
     with writing(out):
         write_table(out, fill_in.columns(np.asarray(rows, dtype=np.intp), described, columns), task.signs)
+
+
+def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
+    """Write all given labels with the probability that they are wrong, and a blank for a better one."""
+    ours = {name: [getattr(one, name) for one in judged] for name in ("given", "proposed", "suspicion", "judged")}
+    write_to_fill_in(out, task, [one.row for one in judged], ours)
 
 
 def as_python(value: Any) -> Any:
