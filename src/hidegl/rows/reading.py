@@ -138,6 +138,8 @@ def refuse_texts(X: Any) -> None:
 def refuse_gaps(X: Any, error: Exception) -> None:
     """Raise an error that says what to do if X has empty cells."""
     values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    if np.asarray(values).dtype.kind not in "fO":
+        return
     try:
         bad = ~np.isfinite(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
