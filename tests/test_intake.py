@@ -15,6 +15,7 @@ from PIL import Image
 import hidegl
 from commands import hidegl as command
 from hidegl.embedding import TableEncoder, TextEmbedder
+from studio import open_session, wait_for
 
 N = 90
 TOPICS = ("fruit", "car", "sea")
@@ -114,8 +115,6 @@ def test_python_command_line_and_studio_agree(tmp_path, monkeypatch, capsys):
     own = result.to_frame().drop(columns="topic")  # whose blanks are NaN in one, and None in the other
     pd.testing.assert_frame_equal(own, written.drop(columns="topic"), check_dtype=False, atol=1e-4)
     assert all(note.text in said for note in result.notes)
-
-    from studio import open_session, wait_for
 
     session = open_session(tmp_path / "data.csv", labels="topic")
     session.start()
