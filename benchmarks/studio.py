@@ -36,9 +36,9 @@ from sklearn.linear_model import LogisticRegression
 
 from harness import DOCS, data, store, stored, with_tables
 from hidegl import AutoHiDeGL
-from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import read_labels
 from hidegl.files.opening import open_table
+from hidegl.files.row_keys import RowKeys
 
 KILLS, PER_SECOND = 100, 20
 SETS = ("optdigits", "banking77", "mnist")
@@ -94,7 +94,7 @@ def kills() -> dict[str, Any]:
             names = {row: f"class {rng.randrange(10)}" for row in range(n_asked, n_asked + int(lives * PER_SECOND) + 1)}
             with studio(path, "--effort", "quick") as (process, address):
                 acknowledged |= label_until_killed(process, address, names, lives)
-            found = read_labels(path.with_name("digits.csv.labels.db"), table.n_rows, fingerprint_of(table))
+            found = read_labels(path.with_name("digits.csv.labels.db"), RowKeys.of(table))
             lost = sum(found.get(row) != name for row, name in acknowledged.items())
             n_asked, seconds = n_asked + len(names), seconds + lives
             print(f"kill {number + 1}: {n_asked} labels asked for, {len(acknowledged)} acknowledged, {lost} lost")

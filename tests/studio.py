@@ -8,9 +8,9 @@ import time
 from sklearn.datasets import load_digits
 
 from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
 from hidegl.cli.studio import session_of, store_of
-from hidegl.cli.work import Asked, Task
+from hidegl.intake.sources import Source
+from hidegl.intake.tasks import InputOptions, Task
 
 EVIL = "<script>alert(1)</script>"
 
@@ -43,8 +43,18 @@ def write_texts(path, n_rows=90):
 
 def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
     source, screen = Source.of(list(paths)), Screen(quiet=True)
-    asked = Asked(labels, None, None, None, False, text, embedder, False, store=store_of(source))
-    return session_of(Task.read(source, screen, asked), screen, None, effort=effort, seed=0)
+    asked = InputOptions(
+        () if labels is None else (str(labels),),
+        None,
+        None,
+        None,
+        False,
+        text,
+        embedder,
+        False,
+        store=store_of(source.path),
+    )
+    return session_of(Task.read(source, screen.notes, asked), screen, None, effort=effort, seed=0)
 
 
 def wait_for(ready, seconds=30):

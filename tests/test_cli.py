@@ -282,16 +282,17 @@ def test_a_file_without_names_and_labels_as_numbers(heaps, folder, capsys):
     assert np.mean(np.array(read("data.labelled.csv")["label"]) == codes) > 0.97
 
 
-def test_the_column_named_label_is_found_and_completed(heaps, folder, capsys):
+def test_the_column_named_label_is_found_and_left_as_it_is(heaps, folder, capsys):
     X, truth = heaps
     columns = columns_of(X, truth)
     columns["Label"] = columns.pop("kind")
     write_csv("data.csv", columns)
     hidegl("label data.csv --effort quick -o out.parquet")
     found = read("out.parquet")
-    assert "Label" not in found
-    assert np.mean(np.array(found["label"]) == truth) > 0.97
-    capsys.readouterr()
+    assert found["Label"] == [name or "" for name in columns["Label"]]
+    assert list(found)[-4:] == ["hidegl_label", "hidegl_confidence", "hidegl_given", "hidegl_unseen"]
+    assert np.mean(np.array(found["hidegl_label"]) == truth) > 0.97
+    assert "the data has a column 'Label' of its own: results are in hidegl_label" in capsys.readouterr().err
 
 
 # Commands
@@ -321,7 +322,7 @@ def test_the_loop_of_the_first_steps(folder, capsys, monkeypatch):
     assert "labels that are far from all others" in said.err  # they were chosen to be
 
 
-def test_suggestions_go_on_from_the_labels_and_keep_them(heaps, folder, capsys):
+def test_suggestions_go_on_from_the_labels_and_remember_them(heaps, folder, capsys):
     X, truth = heaps
     columns = columns_of(X, truth)
     del columns["kind"]
@@ -335,9 +336,12 @@ def test_suggestions_go_on_from_the_labels_and_keep_them(heaps, folder, capsys):
     write_csv("first.csv", first)
     hidegl("suggest data.csv -n 4 --labels first.csv -o second.csv")
     second = pa.csv.read_csv("second.csv").to_pydict()
-    assert [label or None for label in second["label"]] == [None] * 4 + [truth[row] for row in second["row"][4:]]
-    assert set(second["row"][4:]) == set(first["row"])
-    assert len(set(second["row"])) == 10
+    assert len({*first["row"], *second["row"]}) == 10
+    second["label"] = truth[second["row"]].tolist()
+    write_csv("second.csv", second)
+    capsys.readouterr()
+    hidegl("label data.csv --labels second.csv --effort quick -o out.csv")
+    assert "10: 6 in first.csv, 4 in second.csv, 0 changed" in capsys.readouterr().err
 
 
 def test_an_audit_names_the_wrong_label(heaps, folder, capsys):
@@ -439,7 +443,7 @@ def test_json_is_all_that_is_printed(heaps, folder, capsys):
 @pytest.mark.parametrize("save", [save_parquet, save_folder, save_npy])
 def test_rows_that_do_not_fit_into_memory_are_read_from_disk(save, heaps, folder, capsys, monkeypatch):
     X, truth = heaps
-    monkeypatch.setattr("hidegl.cli.columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
+    monkeypatch.setattr("hidegl.intake.chosen_columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
     monkeypatch.setattr("hidegl.rows.local.KEPT_BYTES", 0)
     hidegl(f"label {save(X, truth)} --report report.html --model m.hidegl")
     (out,) = folder.glob("data.labelled.*")
@@ -528,7 +532,7 @@ def test_a_broken_off_writing_leaves_no_file(error, line, heaps, folder, capsys,
     def broken(*_):
         raise error
 
-    monkeypatch.setattr("hidegl.cli.outputs.label_columns", broken)
+    monkeypatch.setattr("hidegl.intake.results.label_columns", broken)
     hidegl("label data.csv --labels kind --effort quick", expected=1)
     assert line in " ".join(capsys.readouterr().err.split())
     assert [path.name for path in folder.iterdir()] == ["data.csv"]

@@ -26,7 +26,6 @@ from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.lgc import LGCRule
-from hidegl.spreading.rule import LabelledRows
 from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import sharpened
 from hidegl.structure.preparation import learn_preparation
@@ -238,6 +237,22 @@ def test_graphs_predict_labels_that_they_did_not_see():
         assert at_least <= np.mean(P.argmax(axis=1) == known.given) <= at_most
 
 
+@pytest.mark.filterwarnings(FEW)
+def test_labels_of_a_fold_have_no_say_in_the_scores_that_judge_them():
+    X, y, _ = blobs((300, 300, 300))
+    labels = Labels.read(hide_labels(y, draw_labels(y, 30, seed=0)), len(y))
+    expert = expert_on(X, labels, ClassShares.of("auto", labels))
+    own = expert.folds == 0
+    changed = labels.given.copy()
+    changed[own] = np.roll(changed[own], 1)
+    assert (changed != labels.given).any()
+    other = replace(expert, labels=replace(labels, given=changed))
+    rng = np.random.default_rng(0)
+    before, after = (each.evidence(rng).held_out for each in (expert, other))
+    np.testing.assert_allclose(np.exp(before[own]), np.exp(after[own]), atol=1e-3)
+    assert np.abs(np.exp(before[~own]) - np.exp(after[~own])).max() > 0.01
+
+
 def test_the_labels_of_a_class_are_spread_over_the_folds():
     labels = Labels.of(np.arange(3), np.repeat([0, 1, 2], [7, 2, 1]))
     folds = folds_of(labels, np.random.default_rng(0))
@@ -245,16 +260,6 @@ def test_the_labels_of_a_class_are_spread_over_the_folds():
     for code in (0, 1):
         own = folds[labels.given == code]
         assert np.bincount(own).max() <= np.ceil(len(own) / FOLDS)
-
-
-@given(problems(), st.integers(1, 3))
-def test_some_labels_give_what_they_alone_would_give(p, seed):
-    rule, labels = LGCRule.on(implicit(p), p.lambda2), labels_of(p)
-    labelled = LabelledRows(labels.rows, as_assignments(p.Z)[labels.rows], labels.one_hot)
-    chosen = np.random.default_rng(seed).random(len(labels.rows)) < 0.6
-    chosen[0] = True
-    (A,) = rule.infer_some(labelled, [chosen])
-    np.testing.assert_allclose(A, rule.infer(labelled[chosen]), rtol=1e-5, atol=1e-8)
 
 
 def embeddings(n_rows, rng):

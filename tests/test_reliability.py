@@ -455,7 +455,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(folder, caps
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("hidegl.files.mistakes.tempfile.TemporaryFile", refuse)
-    monkeypatch.setattr("hidegl.cli.work.fitted", None)
+    monkeypatch.setattr("hidegl.intake.tasks.fitted", None)
     assert run(shlex.split(f"{BASE} -o out.csv")) == 1
     assert "cannot write out.csv: Permission denied" in " ".join(capsys.readouterr().err.split())
 

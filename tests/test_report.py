@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hidegl
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map, tree_layout
 from hidegl.showing.report import described_settings, write_report
+from hidegl.showing.report.writing import in_words
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, label_columns
@@ -319,3 +323,9 @@ def test_the_layout_of_a_tree_has_few_crossings(moons):
     p, q, r, s = a[:, None], b[:, None], a[None], b[None]
     cross = (side(p, q, r) * side(p, q, s) < 0) & (side(r, s, p) * side(r, s, q) < 0)
     assert cross.sum() / 2 < 0.1 * len(a)
+
+
+def test_the_date_needs_no_code_that_some_systems_lack():
+    assert in_words(datetime.datetime(2025, 5, 3, 9, 7)) == "3 May 2025, 09:07"
+    source = Path(hidegl.__file__).parent
+    assert [path for path in source.rglob("*.py") if re.search(r"%-[a-zA-Z]\b", path.read_text())] == []

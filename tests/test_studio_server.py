@@ -12,6 +12,8 @@ import subprocess
 import sys
 import threading
 from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
@@ -20,11 +22,12 @@ import pytest
 from PIL import Image
 
 import hidegl
+from hidegl import AutoHiDeGL
 from hidegl.cli.running import run
 from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
-from hidegl.cli.work import Asked, Task
 from hidegl.files.mistakes import UseError
+from hidegl.intake.sources import Source
+from hidegl.intake.tasks import InputOptions, Task
 from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
@@ -38,6 +41,7 @@ from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
 from hidegl.browser.security import LARGEST_BODY, address_of, with_port  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
 from hidegl.browser.serving import names_of, serve  # noqa: E402
+from hidegl.browser.snapshots import Trust  # noqa: E402
 
 HOST = "127.0.0.1:8000"
 TOKEN = "a-token-for-tests"
@@ -612,25 +616,58 @@ def test_labels_that_were_taken_over_from_a_column_are_never_learned_from(tmp_pa
     assert hidegl.load("m.hidegl").n_features_in_ == 2
 
 
-def test_labels_of_a_changed_table_are_taken_over_as_the_error_says(tmp_path, monkeypatch, capsys):
+def test_progress_pairs_an_accuracy_with_the_labels_that_it_was_learned_from(tmp_path):
+    """Labels that come while the model looks at all rows are not those that its accuracy is about."""
+    truth = write_digits(tmp_path / "digits.csv", 60)
+    session = open_session(tmp_path / "digits.csv")
+    for row in range(12):
+        session.label_named([row], "even" if int(truth[row]) % 2 == 0 else "odd", "card")
+    model = AutoHiDeGL("quick", random_state=0).fit(session.contents.vectors(np.arange(60)))
+    version, labels = session._task.version, session._task.labels
+    model.relabel([labels.given[row] if row < 12 else -1 for row in range(60)])
+    session.label_named([20], "odd", "card")  # a newer version, which nobody has learned from
+    trust = Trust.of(version, model, labels.classes)
+    session.learner._published = replace(session.learner.now, trust=trust)
+    session._learned("trust")
+    assert session.state()["progress"] == [(12, *trust.expected)]
+    assert session.store.progress() == [(12, *trust.expected)]
+    session.stop()
+
+
+def test_states_are_numbered_in_the_order_in_which_they_were_read(tmp_path):
+    write_digits(tmp_path / "digits.csv", 60)
+    session = open_session(tmp_path / "digits.csv")
+    numbers = [session.state()["number"], session.label_named([3], "3", "card")["number"], session.state()["number"]]
+    assert numbers == sorted(set(numbers))
+    session.stop()
+
+
+def test_labels_follow_their_rows_when_the_table_changes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table = pyarrow.table({"area": [i % 13 for i in range(40)], "name": [f"house {i}" for i in range(40)]})
     pyarrow.csv.write_csv(table, "houses.csv")
     with open_session(tmp_path / "houses.csv").store as store:
         store.label_named([3], "good", "card")
-        store.label_named([4], "bad", "card")
-    pyarrow.csv.write_csv(pyarrow.concat_tables([table.slice(20), table.slice(0, 20)]), "new.csv")
-    os.rename("houses.csv.labels.db", "new.csv.labels.db")  # noqa: PTH104
-    assert run(["studio", "new.csv", "--no-browser"]) == 2
-    assert "Move new.csv.labels.db away" in capsys.readouterr().err
-    os.rename("new.csv.labels.db", "moved.labels.db")  # noqa: PTH104
-    assert run(["label", "houses.csv", "--labels", "moved.labels.db", "-o", "given.csv", "--effort", "quick"]) == 0
-    asked = Asked("given.csv", "name")
-    source = Source.of([tmp_path / "new.csv"])
-    assert {r: n for r, n in enumerate(Task.read(source, Screen(quiet=True), asked).labels.y) if n} == {
-        23: "good",
-        24: "bad",
-    }
+        store.label_named([4, 30], "bad", "card")
+    more = pyarrow.table({"area": [1, 2], "name": ["a new house", "another one"]})
+    pyarrow.csv.write_csv(
+        pyarrow.concat_tables([table.slice(20, 10), table.slice(31), table.slice(0, 20), more]), "houses.csv"
+    )
+    options = InputOptions(["houses.csv.labels.db"])
+    notes = Screen(quiet=True).notes
+    y = Task.read(Source.of([Path("houses.csv")]), notes, options).y
+    changes = "1 rows more than before; 2 rows with answers are at another place; 1 labelled row is gone"
+    assert any(changes in note.text for note in notes)
+    assert {row: name for row, name in enumerate(y) if name} == {22: "good", 23: "bad"}
+    session = open_session(tmp_path / "houses.csv")
+    assert session.names() == {22: "good", 23: "bad"}
+    session.store.close()
+    pyarrow.csv.write_csv(table, "houses.csv")  # the row is back, and its label with it
+    session = open_session(tmp_path / "houses.csv")
+    assert session.names() == {3: "good", 4: "bad", 30: "bad"}
+    session.store.undo()
+    assert session.names() == {3: "good"}
+    session.store.close()
 
 
 def test_a_name_that_is_refused_is_named_with_its_file_and_row(tmp_path):

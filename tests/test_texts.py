@@ -20,10 +20,10 @@ from hidegl.embedding import TextEmbedder, load_embedder, minilm, ways
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from commands import hidegl
-from hidegl.cli import cache
 from hidegl.cli.running import run
 from hidegl.cli.saved import read_embedder
-from hidegl.cli.texts import functions_of_this_folder
+from hidegl.intake import vector_cache
+from hidegl.intake.text_rows import functions_of_this_folder
 
 TOPICS = {
     "weather": ("rain", "cloud", "storm", "wind", "snow", "sun"),
@@ -259,7 +259,7 @@ def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
 
 
 def test_vectors_are_kept_beside_the_file(folder, own_embedder, monkeypatch, capsys):
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(vector_cache, "WORTH_KEEPING", 0.0)
     columns, _ = table()
     write("notes.csv", columns)
     command = "label notes.csv --labels topic --embedder own_embedder:counted --effort quick -f"

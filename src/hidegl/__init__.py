@@ -10,16 +10,38 @@ if TYPE_CHECKING:
     from hidegl.browser.notebook import studio
     from hidegl.estimator import HiDeGL
     from hidegl.files.reading import read_rows
+    from hidegl.intake.entrance import audit, label, read, suggest
+    from hidegl.intake.labelled import Result
+    from hidegl.intake.tasks import Task
     from hidegl.loading import load
 
-__all__ = ["AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows", "studio"]
+__all__ = [
+    "AutoHiDeGL",
+    "HiDeGL",
+    "Result",
+    "Task",
+    "__version__",
+    "audit",
+    "label",
+    "load",
+    "read",
+    "read_rows",
+    "studio",
+    "suggest",
+]
 
 PLACES = {
     "AutoHiDeGL": "auto",
     "HiDeGL": "estimator",
+    "Result": "intake.labelled",
+    "Task": "intake.tasks",
+    "audit": "intake.entrance",
+    "label": "intake.entrance",
     "load": "loading",
+    "read": "intake.entrance",
     "read_rows": "files.reading",
     "studio": "browser.notebook",
+    "suggest": "intake.entrance",
 }
 """Where each public name is. It is imported when it is asked for: scikit-learn and numba take a second."""
 
@@ -27,7 +49,12 @@ PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"hidegl.{PLACES[name]}"), name)
+    try:
+        found = globals()[name] = getattr(import_module(f"hidegl.{PLACES[name]}"), name)
+    except ImportError as error:
+        if error.name != "pyarrow":
+            raise
+        raise ImportError(f"hidegl.{name} needs pyarrow: pip install 'hidegl[files]'") from error
     return found
 
 

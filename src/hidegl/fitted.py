@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.linalg import Matrix
+from hidegl.embedding.raw import vectors_of_raw
 from hidegl.ensemble.mixture import Mixture
 from hidegl.files.reading import rows_from
 from hidegl.rows.base import Rows
@@ -129,6 +130,25 @@ class FittedModel(ABC):
         structure = self._smallest.structure
         return LabelledPoints(structure, self._at_points(structure) if self.given_labels_.any else None)
 
+    # Raw rows
+
+    @property
+    def embedder_(self) -> Any:
+        """What makes vectors of texts, images or rows of a table, so that they can be predicted; None if X was."""
+        embedder, preparation = self.__dict__.get("_embedder", (None, None))
+        return embedder if preparation is not None and preparation is self.__dict__.get("_preparation") else None
+
+    def with_embedder(self, embedder: Any) -> Self:
+        """Let the fitted model take raw rows, by the embedder that made X: it predicts them, and `save` includes it.
+
+        Parameters
+        ----------
+        embedder : TextEmbedder, ImageEmbedder, TableEncoder or None
+        """
+        check_is_fitted(self)
+        self._embedder = (embedder, self._preparation)
+        return self
+
     # Inside
 
     def _take_over(self, labelling: Labelling | Mixture, spreaders: tuple[Spreader, ...]) -> Self:
@@ -142,6 +162,8 @@ class FittedModel(ABC):
 
     def _prepared(self, X: Any) -> Rows:
         check_is_fitted(self)
+        if self.embedder_ is not None:
+            X = vectors_of_raw(self.embedder_, X)
         rows = rows_from(self, joined_as_learned(X, self._preparation), reset=False, device=self.device)
         return self._preparation.of(rows)
 

@@ -6,12 +6,25 @@ import os
 from typing import Any
 
 from hidegl.auto import AutoHiDeGL
+from hidegl.embedding.raw import SavedEmbedder
 from hidegl.estimator import HiDeGL
-from hidegl.files.models import SavedModel, read_model
+from hidegl.files.models import SavedModel, has_embedder, read_model
 
 MODELS: dict[str, type[SavedModel]] = {"AutoHiDeGL": AutoHiDeGL, "HiDeGL": HiDeGL}
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote, also with version 0.1. It predicts, relabels and has its attributes as before."""
-    return read_model(path, MODELS)
+def load(path: str | os.PathLike[str], *, embedder: str | None = None) -> Any:
+    """Read a model that `save` wrote, also with version 0.1. It predicts, relabels and has its attributes as before.
+
+    A model that was saved with an embedder, such as one of `hidegl.label`, predicts raw rows: texts, images, or a data
+    frame. Loading runs no code that the file names.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+    embedder : str, default=None
+        The name of its embedder, which has to be given if that is a function of yours, "package.module:function".
+    """
+    model = read_model(path, MODELS)
+    return model.with_embedder(SavedEmbedder(path, embedder)) if has_embedder(path) else model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +48,22 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     @abstractmethod
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""
+
+    def add_labels(self, labels: Mapping[int, Any]) -> Self:
+        """Relabel with more labels, by row numbers: they are added to the given ones, or replace them.
+
+        Parameters
+        ----------
+        labels : dict
+            From the number of a row of the fit to its label; None takes the label away.
+        """
+        given = self.given_labels_
+        rows = check_rows("labels", list(labels), given.n_rows)
+        y = np.full(given.n_rows, None, dtype=object)
+        y[given.rows] = given.classes[given.given]
+        for row, label in zip(rows.tolist(), labels.values(), strict=True):
+            y[row] = label
+        return self.relabel(y)
 
     # Labels for rows
 

@@ -19,7 +19,7 @@ from hidegl.basics.threads import in_order
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-TOLERANCE, ROUGH = 1e-5, 1e-4
+TOLERANCE, ROUGH = 1e-5, 1e-3
 """The relative residual at which a sparse system counts as solved; and where labels are to come out, not numbers."""
 
 MOST_ITERATIONS = 1000

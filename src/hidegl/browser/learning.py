@@ -89,7 +89,7 @@ class Learner:
     def __init__(self, X: Any, n_rows: int, how: dict[str, Any], *, changed: Callable[[str], None]) -> None:
         self._X, self._n_rows, self._how, self._effort, self._changed = X, n_rows, how, how["effort"], changed
         self._condition = threading.Condition()
-        self._task, self._previewed, self._stopping = Task(), Task(), False
+        self._task, self._stopping = Task(), False
         self._better: AutoHiDeGL | None = None
         self._failure: Exception | None = None
         self._thought: Thought | None = None

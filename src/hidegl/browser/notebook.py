@@ -8,13 +8,16 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidegl.basics.warnings import warn_user
 from hidegl.spreading.labels import Labels
+
+if TYPE_CHECKING:
+    from hidegl.files.row_keys import RowKeys
 
 
 def studio(
@@ -69,8 +72,10 @@ def studio(
     contents = RowContents(table, X, texts=() if table is None else ("text",))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.labels.db" if path is None else Path(path)
-        store = LabelStore(file, X.shape[0], fingerprint(X))
+        store = LabelStore(file, keys_of(X))
         names = given.classes[given.given].tolist()
+        if store.changes is not None:
+            warn_user(store.changes)
         changed = store.import_labels(dict(zip(given.rows.tolist(), map(str, names), strict=True)), "file")
         for name, new in changed.items():
             warn_user(f"the label {name!r} counts as {new!r} in Studio")
@@ -80,6 +85,26 @@ def studio(
     y = np.full(X.shape[0], None, dtype=object)
     y[list(found)] = list(found.values())
     return y
+
+
+def keys_of(X: Any) -> RowKeys:
+    """The keys of the rows of an array or a sparse matrix."""
+    import pyarrow as pa
+
+    from hidegl.files.row_keys import RowKeys
+    from hidegl.files.tables import MemoryTable
+
+    class ArrayKeys(RowKeys):
+        @property
+        def fingerprint(self) -> str:
+            return fingerprint(X)
+
+    if not hasattr(X, "tocsr"):
+        return ArrayKeys(MemoryTable(pa.table({}), matrix=X), [None])
+    rows = X.tocsr()
+    starts = zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)
+    cells = [f"{rows.indices[a:b].tolist()} {rows.data[a:b].tolist()}" for a, b in starts]
+    return ArrayKeys(MemoryTable(pa.table({"row": cells})), ["row"])
 
 
 def fingerprint(X: Any) -> str:

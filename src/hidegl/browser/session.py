@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,6 +61,7 @@ class Session:
         self._heard: list[Heard] = []
         self._mutex = threading.Lock()
         self._version = 0
+        self._states = count()
         self._task = Task()
         self._progress = store.progress()
         how = {"effort": effort, "preprocess": preprocess, "views": views, "random_state": seed}
@@ -88,7 +90,7 @@ class Session:
     def _learned(self, what: str) -> None:
         trust = self.learner.now.trust
         if what == "trust" and trust is not None:
-            progress = (len(self._task.labels.rows), *trust.expected)
+            progress = (trust.n_labels, *trust.expected)
             if not self._progress or self._progress[-1] != progress:
                 self._progress.append(progress)
                 self.store.add_progress(progress)
@@ -116,6 +118,7 @@ class Session:
     # Reading
 
     def state(self) -> dict[str, Any]:
+        number = next(self._states)
         now, labels = self.learner.now, self.store.labels()
         undo, redo = self.store.history
         kept = {row for row, given in labels.items() if given.source == "doubts"}
@@ -129,6 +132,7 @@ class Session:
             "classes": described_classes(self.store.classes, labels, now.trust),
             "stars": described_stars(now.layout, labels),
             "version": self._version,
+            "number": number,
             "undo": undo,
             "redo": redo,
             "phase": now.problem or now.phase,

@@ -108,6 +108,9 @@ class Trust:
     """What the model says of all rows, and how far to believe it."""
 
     version: int
+    n_labels: int
+    """How many labels the model learned from."""
+
     numbers: NDArray[np.int32]
     """The class of each row, by its number (n,)."""
 
@@ -127,6 +130,7 @@ class Trust:
         doubts = [Doubt(one.row, one.given, one.proposed, one.suspicion) for one in model.audit() if one.doubtful]
         return cls(
             version,
+            len(model.given_labels_.rows),
             numbers[rows.labels].astype(np.int32),
             rows.confidence,
             model.expected_accuracy_,

@@ -6,7 +6,7 @@ These are imported when a command runs: numerical libraries take a second, and h
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -39,9 +39,6 @@ from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -108,10 +105,10 @@ def label(
     [dim]hidegl label digits.csv --labels digit --accept 0.95[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
-    from hidegl.cli import classes, outputs, trust, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import classes, outputs, trust
+    from hidegl.intake import results, sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
     trust.check_accept(accept)
     out = outputs.output_path(source.path, output, "labelled", force=force)
@@ -122,19 +119,19 @@ def label(
         check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.InputOptions(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
     )._replace(tune=tune)
-    task = work.Task.read(source, screen, asked)
-    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
+    task = tasks.Task.read(source, screen.notes, asked)
+    learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    with work.warnings_as_notes(screen), writing(out), together():
+    with tasks.warnings_as_notes(screen.notes), writing(out), together():
         tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
         if model is not None:
             with writing(model):
-                learned.save(model, embedder=task.embedder)
+                learned.save(model)
         if report is not None:
-            outputs.write_report_of(report, learned, task, tally, seconds)
+            results.write_report_of(report, learned, task, tally, seconds)
     named = {"output": out, "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
     classes.show_classes(screen, tally)
@@ -173,24 +170,25 @@ def suggest(
 
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
-    from hidegl.cli import outputs, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import outputs
+    from hidegl.intake import sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.InputOptions(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, None, safe_csv
     )
-    task = work.Task.read(source, screen, asked)
+    task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
         raise UseError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UseError(f"-n {n}: only {free:,} rows have no label")
-    learned, seconds = work.fitted(task, screen, effort="quick", seed=seed)
+    learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
-    outputs.write_to_fill_in(out, task, suggestions)
+    why = {"why": [suggestion.reason for suggestion in suggestions]}
+    outputs.write_to_fill_in(out, task, [suggestion.row for suggestion in suggestions], why)
     names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
@@ -223,22 +221,22 @@ def audit(
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
-    from hidegl.cli import outputs, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import outputs
+    from hidegl.intake import results, sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
-    asked = work.Asked(
+    asked = tasks.InputOptions(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge", safe_csv
     )
-    task = work.Task.read(source, screen, asked)
-    learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
+    task = tasks.Task.read(source, screen.notes, asked)
+    learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
-    described = outputs.named_rows(task, [judgement.row for judgement in judged])
+    described = results.named_rows(task, [judgement.row for judgement in judged])
     listed = [
         {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
     ]
@@ -260,7 +258,7 @@ def audit(
     if unjudged:
         screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
     if output is not None:
-        outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]}, task)
+        outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
     screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
 

@@ -20,10 +20,11 @@ SavedModel = Annotated[
     Path, typer.Argument(help="What `hidegl label --model` saved.", metavar="MODEL", show_default=False)
 ]
 Labels = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        help="The column of DATA, or the file, with the labels; blank means none. A file has one label per row, or "
-        "a column 'row' (or the id) and a column 'label'. For images: a file with the columns 'path' and 'label', or "
+        help="The column of DATA, or the file, with the labels; blank means none. May be repeated: where two differ, "
+        "the later one counts. A file has one label per row, or a column 'row' (or the id) and a column 'label'. "
+        "For images: a file with the columns 'path' and 'label', or "
         "'folders' for the names of subfolders. Default: a column named label, class, target or y.",
         metavar="COLUMN|FILE",
         show_default=False,

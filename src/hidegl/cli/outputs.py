@@ -10,32 +10,45 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import together
-from hidegl.cli.labels import known
-from hidegl.cli.work import Model, Task
 from hidegl.files.columns import fits_into_cell, spoken
 from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
-from hidegl.files.tables import MemoryTable
-from hidegl.files.writing import DELIMITERS, TABLES, label_columns, table_writer, write_table
+from hidegl.files.writing import DELIMITERS, TABLES, table_writer, write_table
+from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, n_filled_in, named_rows, review_facts
+from hidegl.intake.tasks import Task
 from hidegl.questions.acceptance import Acceptance
+from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
-from hidegl.spreading.stream import LabelledBlock, LabelStream
-
-REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
-"""The columns of a file for review, beside those of the input and a blank label."""
+from hidegl.spreading.stream import LabelStream
 
 
 def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
-    """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it)."""
-    if given is None:
+    """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it).
+
+    A file that a person has filled in is never replaced. If none was named, the next free number is used.
+    """
+    path = given
+    if path is None:
         ending = Path(task_path.name.removesuffix(".gz")).suffix.lower()
-        given = beside(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
-    check_new_file(given, TABLES, force=force, option="-o")
-    return given
+        path = beside(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
+        if to_edit:
+            path = not_filled_in(path)
+    check_new_file(path, TABLES, force=force, option="-o")
+    if n := n_filled_in(path):
+        raise UseError(f"-o {path} holds {n:,} labels that somebody filled in: name another file")
+    return path
+
+
+def not_filled_in(path: Path) -> Path:
+    """The same path, or the next with a number at the end of its name, that holds no labels of a person."""
+    found, number = path, 1
+    while n_filled_in(found):
+        number += 1
+        found = path.with_name(f"{path.stem}_{number}{path.suffix}")
+    return found
 
 
 def beside(data: Path, ending: str) -> Path:
@@ -59,27 +72,30 @@ def write_labelled(
     acceptance: Acceptance | None = None,
     review: Path | None = None,
 ) -> Tally:
-    """Write all input rows in their order: their columns (`kept_in`), and label, confidence and given.
+    """Write all input rows in their order: their columns (`kept_in`), and label, confidence and given at the end.
 
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
     tally, start = Tally(labels.classes), 0
-    names = kept_in(out, task)
+    names, result_names = kept_in(out, task), ResultNames.beside(task.kept)
+    if result_names.note:
+        warn_user(result_names.note)
     columns = InputColumns(task.table.batches(names)) if names else None
+    takes = None if acceptance is None else acceptance.takes
     with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
-        write_review = None if review is None else files.enter_context(table_writer(review, task.signs))
+        if review is not None:
+            fill_in = FillIn.of(task, names, REVIEW_NAMES, review.parent)
+            write_review = files.enter_context(table_writer(review, task.signs))
         for block in labels:
             tally.add(block)
-            n = len(block)
-            number = {"row": np.arange(start, start + n)}
-            row = columns.next(n) if columns else number
-            results = label_columns(block, None if acceptance is None else acceptance.takes)
-            if not with_given:
-                del results["given"]
-            write({**row, **results})
-            if write_review is not None and acceptance is not None:
-                write_review(review_columns({**number, **row, **number}, block, acceptance))
-            start += n
+            rows = np.arange(start, start + len(block))
+            own = columns.next(len(block)) if columns else {}
+            write({**(own or {"row": rows}), **result_names.columns(block, takes, with_given=with_given)})
+            if review is not None and takes is not None:
+                left = np.flatnonzero(~(takes(block.confidence) | block.given))
+                kept = {name: own[name].take(left) for name in fill_in.own}
+                write_review(fill_in.columns(rows[left], kept, review_facts(block, left)))
+            start += len(block)
     return tally
 
 
@@ -91,15 +107,6 @@ def kept_in(out: Path, task: Task) -> list[str]:
         held = named(f"{name!r} ({spoken(kinds[name])})" for name in lost)
         warn_user(f"{out.name} is written without {held}, which no cell can hold: -o OUT.parquet or OUT.jsonl keeps it")
     return [name for name in kinds if name not in lost]
-
-
-def review_columns(rows: dict[str, Any], block: LabelledBlock, acceptance: Acceptance) -> dict[str, Any]:
-    """The rows of a block whose labels are not accepted: the two most likely classes, and a blank to fill in."""
-    left = np.flatnonzero(~(acceptance.takes(block.confidence) | block.given))
-    own = {name: column.take(left) for name, column in rows.items() if name not in REVIEW_NAMES}
-    found = (block.labels, np.round(block.confidence, 4), block.second, np.round(block.second_confidence, 4))
-    likely = {name: column[left] for name, column in zip(REVIEW_NAMES, found, strict=True)}
-    return {**own, **likely, "label": pa.nulls(len(left), pa.string())}
 
 
 class InputColumns:
@@ -120,31 +127,23 @@ class InputColumns:
         return dict(zip(whole.column_names, whole.slice(0, n).columns, strict=True))
 
 
-def write_columns(out: Path, columns: dict[str, Any], task: Task) -> None:
-    """Write a small table of lists or arrays."""
-    plain = {name: [as_python(value) for value in values] for name, values in columns.items()}
+def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str, Any]) -> None:
+    """Write some rows with columns of ours and a blank label."""
+    described = named_rows(task, rows)
+    fill_in = FillIn.of(task, [name for name in described if name != "row"], tuple(ours), out.parent)
+    columns = {name: [as_python(value) for value in values] for name, values in ours.items()}
     with writing(out):
-        write_table(out, plain, task.signs)
+        write_table(out, fill_in.columns(np.asarray(rows, dtype=np.intp), described, columns), task.signs)
+
+
+def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
+    """Write all given labels with the probability that they are wrong, and a blank for a better one."""
+    ours = {name: [getattr(one, name) for one in judged] for name in ("given", "proposed", "suspicion", "judged")}
+    write_to_fill_in(out, task, [one.row for one in judged], ours)
 
 
 def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def write_to_fill_in(out: Path, task: Task, suggestions: Sequence[Suggestion]) -> None:
-    """Write the suggested rows with a blank label, and below them the rows that the label file already has."""
-    rows = np.array([suggestion.row for suggestion in suggestions], dtype=np.intp)
-    y = task.labels.y
-    before = np.empty(0, dtype=np.intp)
-    if y is not None and task.labels.column is None:
-        before = np.flatnonzero(known(y))
-    described = named_rows(task, np.concatenate([rows, before]))
-    label = [None] * len(rows) + ([] if y is None else [str(value) for value in y[before].tolist()])
-    why = [suggestion.reason for suggestion in suggestions] + [None] * len(before)
-    described.pop("why", None)  # of an earlier round
-    to_fill_in = {**described, "why": pa.array(why, pa.string()), "label": pa.array(label, pa.string())}
-    with writing(out):
-        write_table(out, to_fill_in, task.signs)
 
 
 def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -156,30 +155,3 @@ def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[d
     ]
     names = {"rank": "", **{key: key for key in described}, "stands_for": "stands for"}
     return names | ({"why": "why"} if task.labels.n_labels else {}), lines
-
-
-def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
-    from hidegl.showing.report import write_report
-
-    with writing(path):
-        write_report(
-            path,
-            model,
-            title=task.source.title,
-            tally=tally,
-            describe=lambda rows: named_rows(task, rows),
-            seconds=seconds,
-            thumbnails=task.thumbnails,
-            facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
-        )
-
-
-def named_rows(task: Task, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[Any]]:
-    """The columns that identify rows for a person: row number, id and text."""
-    described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
-    names = task.telling
-    if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
-        found = task.table.take(np.asarray(rows), names)
-        columns = {name: found.column(name).to_pylist() for name in names}
-        described |= {name: values for name, values in columns.items() if values != described["row"]}
-    return described

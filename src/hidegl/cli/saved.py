@@ -28,8 +28,8 @@ from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError, WorkError, check_distinct, named, writing
 
 if TYPE_CHECKING:
-    from hidegl.cli.work import Model
     from hidegl.embedding import Embedder as AnyEmbedder
+    from hidegl.intake.tasks import Model
 
 
 def predict(
@@ -53,13 +53,13 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, outputs, trust, work
-    from hidegl.cli.new_rows import new_rows
-    from hidegl.cli.sources import Source
+    from hidegl.cli import classes, outputs, trust
+    from hidegl.intake import sources, tasks
+    from hidegl.intake.new_rows import new_rows
 
     screen = Screen(as_json=json, quiet=quiet)
     trust.check_accept(accept)
-    source = Source.of(data)
+    source = sources.Source.of(data)
     out = outputs.output_path(source.path, output, "predicted", force=force)
     review = trust.review_path(source.path, output, accept, force=force)
     check_distinct({"-o": out, "the review": review}, {"the data": source.paths, "the model": model})
@@ -68,13 +68,13 @@ def predict(
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
     check_width(model, learned, reader)
-    asked = work.Asked(
+    asked = tasks.InputOptions(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
-    task = new_rows(learned, reader, source, model, screen, asked)
-    with work.warnings_as_notes(screen):
-        acceptance = trust.acceptance_of(learned, accept, task.X)
-        predicted = learned.stream_labels(task.X)
+    task = new_rows(learned, reader, source, model, screen.notes, asked)
+    with tasks.warnings_as_notes(screen.notes):
+        acceptance = trust.acceptance_of(learned, accept, task.rows)
+        predicted = learned.stream_labels(task.rows)
         tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
     classes.show_classes(screen, tally)
     facts = trust.show_acceptance(screen, acceptance)
@@ -132,9 +132,10 @@ def report(
 
     [dim]hidegl report digits.hidegl digits.csv -o report.html[/]
     """
-    from hidegl.cli.outputs import check_report, write_report_of
-    from hidegl.cli.sources import Source
-    from hidegl.cli.work import Asked, shown_rows
+    from hidegl.cli.outputs import check_report
+    from hidegl.intake.results import write_report_of
+    from hidegl.intake.sources import Source
+    from hidegl.intake.tasks import InputOptions, shown_rows
     from hidegl.showing.report import write_report
     from hidegl.showing.tallies import tally_of
 
@@ -148,7 +149,7 @@ def report(
         with writing(out):
             write_report(out, learned, title=model.name)
     else:
-        asked = Asked(id_column=id, encoding=encoding, table=table)
+        asked = InputOptions(id_column=id, encoding=encoding, table=table)
         task = shown_rows(Source.of(data), asked, learned.n_rows_)
         write_report_of(out, learned, task, tally_of(learned), None)
     screen.note("report", str(out))
@@ -192,8 +193,8 @@ def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
 
 def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
     """The embedder of a model, which is not another one than that with this name."""
-    from hidegl.cli.texts import functions_of_this_folder
     from hidegl.embedding import load_embedder
+    from hidegl.intake.text_rows import functions_of_this_folder
 
     try:
         with functions_of_this_folder(name):

@@ -6,11 +6,14 @@ import json
 import re
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
+
+from hidegl.intake.notes import ATTENTION, Note, Notes
 
 LONGEST_CELL = 60
 
@@ -27,6 +30,11 @@ class Screen:
     _notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     _results: Console = field(default_factory=lambda: Console(highlight=False))
 
+    @cached_property
+    def notes(self) -> Notes:
+        """Notes that are printed as soon as they are taken."""
+        return Notes(self.show, verbose=self.verbose)
+
     @property
     def verbose(self) -> bool:
         """Whether to show progress: only on a terminal, and not with JSON or `quiet`."""
@@ -34,12 +42,16 @@ class Screen:
 
     def note(self, name: str, text: str) -> None:
         """Print a line that starts with a name."""
-        if not (self.as_json or self.quiet):
-            self._notes.print(f"[dim]{escape(name):>9}[/]  {escape(text)}", soft_wrap=True)
+        self.show(Note(name, text))
 
     def warn(self, text: str) -> None:
+        self.show(Note(ATTENTION, text))
+
+    def show(self, note: Note) -> None:
+        """Print a note that was taken elsewhere."""
         if not (self.as_json or self.quiet):
-            self._notes.print(f"[yellow]{'note':>9}[/]  {escape(text)}", soft_wrap=True)
+            colour = "yellow" if note.about == ATTENTION else "dim"
+            self._notes.print(f"[{colour}]{escape(note.about):>9}[/]  {escape(note.text)}", soft_wrap=True)
 
     def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]]) -> None:
         """Print rows under headings; `names` maps the keys of a row to headings."""

@@ -29,9 +29,8 @@ from hidegl.files.mistakes import UseError
 if TYPE_CHECKING:
     from hidegl.auto import AutoHiDeGL
     from hidegl.browser.session import Session
-    from hidegl.cli.sources import Source
-    from hidegl.cli.work import Task
     from hidegl.files.label_store import LabelStore
+    from hidegl.intake.tasks import Task
 
 AsImage = Annotated[
     str | None,
@@ -77,9 +76,9 @@ def studio(
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
-    from hidegl.cli import app, work
-    from hidegl.cli.sources import Source
+    from hidegl.cli import app
     from hidegl.files.label_files import check_writable
+    from hidegl.intake import sources, tasks
 
     app.check_effort(effort)
     screen = Screen()
@@ -87,14 +86,14 @@ def studio(
         if not allow_network:
             raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
         screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
-    source = Source.of(data)
-    store = store_of(source)
+    source = sources.Source.of(data)
+    store = store_of(source.path)
     if source.path.exists():  # or else reading says what is missing
         check_writable(store)
-    asked = work.Asked(
+    asked = tasks.InputOptions(
         labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
-    session = session_of(work.Task.read(source, screen, asked), screen, as_image, effort=effort, seed=seed)
+    session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
 
     def tell(address: str) -> None:
@@ -104,11 +103,11 @@ def studio(
     serve(session, host=host, port=port, open_browser=not no_browser, tell=tell)
 
 
-def store_of(source: Source) -> Path:
+def store_of(data: Path) -> Path:
     """The file of labels, beside the data."""
-    from hidegl.files.label_files import ENDING
+    from hidegl.files.label_schema import ENDING
 
-    path = source.path.absolute()
+    path = data.absolute()
     return path.with_name(path.name + ENDING)
 
 
@@ -117,20 +116,21 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
     from hidegl.browser.images import shape_of_text
     from hidegl.browser.rows import RowContents
     from hidegl.browser.session import Session
-    from hidegl.files.fingerprints import fingerprint_of
     from hidegl.files.label_store import LabelStore
 
     chosen = task.columns
     contents = RowContents(
         task.table,
-        task.X,
+        task.rows,
         texts=chosen.features if chosen.kind == "texts" else (),
         hidden=task.labels.columns,
         learned=chosen.features if chosen.kind == "table" else None,
         shape=None if as_image is None else shape_of_text(as_image),
         image_of=task.image_of,
     )
-    store = LabelStore(store_of(task.source), task.table.n_rows, fingerprint_of(task.table))
+    store = LabelStore(store_of(task.path), task.keys)
+    if store.changes is not None:
+        screen.warn(store.changes)
     try:
         take_over(task, store, screen)
     except BaseException:
@@ -138,14 +138,14 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
         raise
     exports = FilesBeside(task, store.path)
     how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "views": task.views, "seed": seed}
-    return Session(task.source.title, store, contents, task.X, **how, exports=exports)
+    return Session(task.source.title, store, contents, task.rows, **how, exports=exports)
 
 
 def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
     """Give the store the labels that came with the data, and say which names were changed."""
     import numpy as np
 
-    from hidegl.cli.labels import known
+    from hidegl.intake.label_values import known
 
     y = task.labels.y
     if y is None:
@@ -170,7 +170,7 @@ class FilesBeside:
 
     def paths(self, kind: str, accept: float | None) -> list[Path]:
         """The file, and that of the rows to review if only some labels are accepted; never one that was read."""
-        from hidegl.cli.outputs import beside
+        from hidegl.cli.outputs import beside, not_filled_in
         from hidegl.files.mistakes import check_new_file, replaces
 
         own = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}[kind]
@@ -178,6 +178,7 @@ class FilesBeside:
         found = [beside(self.task.path, ending) for ending in endings]
         while any(replaces(path, read) for path in found for read in self.task.source.paths):
             found = [path.with_name(beside(path, f"labelled{path.suffix}").name) for path in found]
+        found = [not_filled_in(path) if "review" in path.name else path for path in found]
         for path in found:
             check_new_file(path, (), force=True, option="export")
         return found
@@ -186,21 +187,24 @@ class FilesBeside:
         import numpy as np
 
         from hidegl.cli import outputs
-        from hidegl.cli.labels import LabelColumn
         from hidegl.files.mistakes import writing
+        from hidegl.files.own_files import FILE
+        from hidegl.intake.given_labels import GivenLabels
+        from hidegl.intake.results import write_report_of
         from hidegl.showing.tallies import tally_of
 
         path, *others = paths = self.paths(kind, accept)
+        y = np.full(self.task.n_rows, None, dtype=object)
+        y[list(labels)] = list(labels.values())
+        given = GivenLabels(y, str(self.store), self.task.labels.columns, places=[(FILE, str(self.store))])
+        task = replace(self.task, labels=given)
         if kind == "model":
             with writing(path):
-                model.save(path, embedder=self.task.embedder)
+                model.with_embedder(self.task.embedder).save(path)
         elif kind == "report":
-            y = np.full(self.task.table.n_rows, None, dtype=object)
-            y[list(labels)] = list(labels.values())
-            task = replace(self.task, labels=LabelColumn(y, str(self.store), came_from=self.task.labels.columns))
-            outputs.write_report_of(path, model, task, tally_of(model), None)
+            write_report_of(path, model, task, tally_of(model), None)
         else:
             acceptance = None if accept is None else model.acceptance(accept)
             review = next(iter(others), None)
-            outputs.write_labelled(path, self.task, model.stream_labels(), acceptance=acceptance, review=review)
+            outputs.write_labelled(path, task, model.stream_labels(), acceptance=acceptance, review=review)
         return paths

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from hidegl.calibrated import CalibratedModel
-from hidegl.cli.outputs import named_rows, output_path
+from hidegl.cli.outputs import output_path
 from hidegl.cli.screen import Screen, in_short
-from hidegl.cli.work import Model, Task
 from hidegl.embedding import TextEmbedder
 from hidegl.files.mistakes import UseError
+from hidegl.intake.results import named_rows
+from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.threads import in_order
 from hidegl.ensemble.class_shares import ClassShares
-from hidegl.ensemble.graphs import Graphs, Scoring, Vote, subsample
+from hidegl.ensemble.graphs import Graphs, Vote, subsample
 from hidegl.ensemble.posterior import Evidence
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.base import sample_indices
@@ -58,10 +58,7 @@ class GraphExpert:
     @cached_property
     def vote(self) -> Vote:
         """What all members make of the labels."""
-        rules = [spreader.lgc_rule for spreader in self.spreaders]
-        start = Vote(tuple(spread(spreader, self.labels) for spreader in self.spreaders))
-        graphs = Graphs(self.sample.Z, self._labelled, self.sample.n_rows, rules, self.labels)
-        return self._refined(start, graphs, self.shares.mean)
+        return self._refined(self._start(self.labels), self._graphs, self.shares.mean)
 
     def evidence(self, rng: np.random.Generator) -> Evidence:
         """Held-out scores and prior odds."""
@@ -99,25 +96,46 @@ class GraphExpert:
         return float(np.mean(other)) - log_cut(rows)
 
     def _held_out(self) -> Matrix:
-        """The log-probabilities of each labelled row without its fold (l, c), on the smallest graph."""
-        labels, rule, graph = self.labels, self._spreader.lgc_rule, self._graph
+        """The log-probabilities of each labelled row without its fold (l, c), by the same steps as `vote`."""
+        labels, graphs = self.labels, self._graphs
         held_out = np.full((len(labels.given), len(labels.classes)), -np.log(len(labels.classes)))
         if not labels.can_be_judged.any():
             return held_out
-        folds = [self.folds != fold for fold in range(self.folds.max() + 1)]
-        starts = list(rule.infer_some(self._spreader.labelled_rows(labels, None), folds))
 
         def without(fold: int) -> Matrix:
-            seen = folds[fold]
+            seen = self.folds != fold
             own = labels.some(seen)
-            start = Vote(((starts[fold], rule.delta, label_scales(own)),))
-            seen_graph = replace(graph, labelled=graph.labelled[seen], labels=own)
-            vote = self._refined(start, seen_graph, self.shares.present(own))
-            return log_probabilities(vote.of(graph.labelled[~seen]))
+            seen_graphs = replace(graphs, labelled=graphs.labelled[seen], labels=own)
+            vote = self._refined(self._start(own, fold), seen_graphs, self.shares.present(own))
+            return log_probabilities(vote.of(graphs.labelled[~seen]))
 
-        for seen, scores in zip(folds, in_order(without, range(len(folds))), strict=True):
-            held_out[~seen] = scores
+        for fold, scores in enumerate(in_order(without, range(self.folds.max() + 1))):
+            held_out[self.folds == fold] = scores
         return held_out
+
+    def _start(self, labels: Labels, left_out: int | None = None) -> Vote:
+        """The labels, those of one fold left out, spread by the LGC rule over the graph of each member."""
+        kept, scales = np.arange(self.folds.max() + 1) != left_out, label_scales(labels)
+        return Vote(
+            tuple(
+                (A[:, kept].sum(axis=1), spreader.lgc_rule.delta, scales)
+                for A, spreader in zip(self._by_fold, self.spreaders, strict=True)
+            )
+        )
+
+    @cached_property
+    def _by_fold(self) -> list[NDArray[np.float64]]:
+        """A of each member from the labels of each fold (k, folds, c): the rule is linear in the labels, so all folds
+        take one solve. Labels that are left out stay in the system as rows without a class.
+        """
+        labels, n_folds = self.labels, int(self.folds.max()) + 1
+        Y = np.zeros((len(labels.given), n_folds, len(labels.classes)))
+        Y[np.arange(len(labels.given)), self.folds, labels.given] = 1
+        found = []
+        for spreader in self.spreaders:
+            labelled = replace(spreader.labelled_rows(labels, None), Y=Y.reshape(len(Y), -1))
+            found.append(spreader.lgc_rule.infer(labelled).reshape(-1, *Y.shape[1:]))
+        return found
 
     def _refined(self, start: Vote, graphs: Graphs, shares: Vector) -> Vote:
         if self._are_enforced:
@@ -132,7 +150,7 @@ class GraphExpert:
         """
         if self.shares.known or len(self.labels.classes) <= 2:
             return self.shares.known
-        start, graph, shares = Vote((spread(self._spreader, self.labels),)), self._graph, self.shares
+        start, graph, shares = self._start(self.labels).of_member(self._smallest), self._graph, self.shares
         return graph.cut(enforced(start, graph, shares.mean)) < graph.cut(
             moved(start, graph, shares.mean, shares.strength)
         )
@@ -152,17 +170,16 @@ class GraphExpert:
         return SideBySide.of(*(spreader.structure.Z.take(self.labels.rows) for spreader in self.spreaders))
 
     @cached_property
+    def _graphs(self) -> Graphs:
+        rules = [spreader.lgc_rule for spreader in self.spreaders]
+        return Graphs(self.sample.Z, self._labelled, self.sample.n_rows, rules, self.labels)
+
+    @cached_property
     def _graph(self) -> Graphs:
         """The smallest graph, over a subsample of the rows."""
         size = max(SMALL_ROWS, ROWS_PER_POINT * self._spreader.structure.n_points)
         Z, labelled = (SideBySide.of(forms.parts[self._smallest]) for forms in (self.sample.Z, self._labelled))
         return Graphs(subsample(Z, size), labelled, self.sample.n_rows, [self._spreader.lgc_rule], self.labels)
-
-
-def spread(spreader: Spreader, labels: Labels) -> Scoring:
-    """What the labels make of one structure, by the LGC rule."""
-    rule = spreader.lgc_rule
-    return rule.infer(spreader.labelled_rows(labels, None)), rule.delta, label_scales(labels)
 
 
 def label_scales(labels: Labels) -> Vector:

@@ -56,6 +56,10 @@ class Vote:
     def of(self, Z: SideBySide) -> Matrix:
         return vote_distributions(Z, *self.arguments)
 
+    def of_member(self, number: int) -> Vote:
+        """The vote of one member, whose assignments are then the only ones."""
+        return Vote((self.members[number],), self.scales)
+
     def moved(self, Z: SideBySide, shares: Vector, strength: float) -> Vote:
         """With classes scaled so that the shares in these rows move towards the given ones."""
         return replace(self, scales=scales_towards(self.of(Z), shares, strength))

@@ -64,8 +64,8 @@ class Batch:
 
     @property
     def rows(self) -> list[int]:
-        """The rows that it labelled or skipped."""
-        return list(dict.fromkeys(key for kind, key, _, _ in self.changes if kind != "class"))
+        """The rows that it labelled or skipped, if they are still in the table."""
+        return list(dict.fromkeys(key for kind, key, _, _ in self.changes if kind != "class" and key >= 0))
 
     @property
     def words(self) -> str:
@@ -115,7 +115,7 @@ class Contents:
     def labels(self) -> dict[int, Given]:
         """The class of each labelled row; merged classes are followed, deleted ones left out."""
         final = {number: self._final(number) for number in self.classes}
-        named = ((row, final[one.label], one.source) for row, one in self.given.items())
+        named = ((row, final[one.label], one.source) for row, one in self.given.items() if row >= 0)
         return {row: Given(found.number, source) for row, found, source in named if found is not None}
 
     def _final(self, number: int) -> LabelClass | None:

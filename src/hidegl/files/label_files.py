@@ -1,154 +1,48 @@
-"""SQLite files of labels: their tables, which docs/studio.md describes, how they are opened, and who may write."""
+"""SQLite files of labels: how they are opened and read, and who may write."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
+from hidegl.files.label_moves import add_keys, begin_anew, move_rows, moves_in
+from hidegl.files.label_schema import SCHEMA, WITHOUT_KEYS, facts_of, remembered_columns, transaction, version_of
 from hidegl.files.mistakes import UseError, WorkError
-
-APPLICATION = 0x48444C42
-"""SQLite's application_id of these files: the letters HDLB."""
-
-VERSION = 1
-"""SQLite's user_version; raised when older versions of hidegl could not read the file."""
-
-ENDING = ".labels.db"
-"""What is added to the name of the data."""
-
-COLUMNS = "label_columns"
-"""The fact that names the columns of the table from which labels were taken over, as a JSON list. It may be absent."""
-
-SCHEMA = f"""
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-
-CREATE TABLE events (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    batch INTEGER NOT NULL,      -- events of one action share it
-    time TEXT NOT NULL,          -- UTC
-    source TEXT NOT NULL,        -- where it was done: card, map, doubts, review, search, classes, file
-    kind TEXT NOT NULL,          -- label, skip, class, undo or redo
-    row INTEGER,                 -- label, skip: from 0
-    class INTEGER,               -- label: NULL takes the label away; class: its number
-    name TEXT,                   -- class: all of it, as it is from then on
-    colour TEXT,
-    key TEXT,
-    merged_into INTEGER,
-    deleted INTEGER,
-    skipped INTEGER,             -- skip: 1, or 0 if the row was labelled later
-    target INTEGER               -- undo, redo: the batch
-);
-
-CREATE TABLE progress (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    time TEXT NOT NULL,
-    labels INTEGER NOT NULL,
-    accuracy REAL NOT NULL,      -- expected
-    low REAL NOT NULL,
-    high REAL NOT NULL
-);
-
-CREATE VIEW undone AS
-    SELECT target AS batch FROM (
-        SELECT target, kind, max(id) FROM events WHERE kind IN ('undo', 'redo') GROUP BY target
-    ) WHERE kind = 'undo';
-
-CREATE VIEW classes AS
-    SELECT class, name, colour, key, merged_into, deleted FROM (
-        SELECT *, max(id) FROM events
-        WHERE kind = 'class' AND batch NOT IN (SELECT batch FROM undone) GROUP BY class
-    );
-
-CREATE VIEW labels AS
-    WITH RECURSIVE final (class, target) AS (
-        SELECT class, class FROM classes
-        UNION ALL
-        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
-        WHERE classes.merged_into IS NOT NULL
-    )
-    SELECT given.row AS row, classes.name AS label FROM (
-        SELECT row, class, max(id) FROM events
-        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
-    ) AS given
-    JOIN final ON final.class = given.class
-    JOIN classes ON classes.class = final.target
-    WHERE classes.merged_into IS NULL AND NOT classes.deleted
-    ORDER BY given.row;
-"""
+from hidegl.files.row_keys import RowKeys
 
 
-class OtherTableError(UseError):
-    """The file labels another table."""
+def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
+    """The file, made if it is not there, with its labels on the rows of the table as it is now; and what changed.
 
-
-def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
-    """The file, made if it is not there; refused if it belongs to another table, unless it has no labels."""
+    It is refused if it belongs to another table, unless it has no labels.
+    """
     try:
         file = sqlite3.connect(path, check_same_thread=False, timeout=10)
         file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = FULL")
         if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            facts = f"INSERT INTO facts VALUES ('n_rows', '{n_rows}'), ('fingerprint', '{fingerprint}');"
-            file.executescript(f"BEGIN;\n{SCHEMA}\n{facts}\nCOMMIT;")
+            file.executescript(f"BEGIN;\n{SCHEMA}\nCOMMIT;")
+            with file:
+                file.executemany("INSERT INTO facts (value, name) VALUES (?, ?)", facts_of(keys))
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be opened: {error}") from error
     try:
-        if is_of_another(file, path, n_rows, fingerprint):
-            begin_anew(file, n_rows, fingerprint)
+        moves = moves_in(file, path, keys)
+        if moves is None:
+            begin_anew(file, keys)
+            return file, None
+        with transaction(file):
+            if version_of(file) == WITHOUT_KEYS:
+                add_keys(file, keys)
+            move_rows(file, moves, keys)
     except BaseException:
         file.close()
         raise
-    return file
-
-
-def is_of_another(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> bool:
-    """Whether the file was made for another table and has no labels. With labels it is refused."""
-    try:
-        check_file(file, path, n_rows, fingerprint)
-    except OtherTableError as error:
-        if not file.execute("SELECT count(*) FROM labels").fetchone()[0]:
-            return True
-        raise OtherTableError(
-            f"{error}. Move {path.name} away to begin anew. --labels takes its labels over by row number, from "
-            f"`sqlite3 -header -csv MOVED 'SELECT row, label FROM labels' > given.csv`; or, if the old table is still "
-            f"there and has an id, with --id from `hidegl label OLD --labels MOVED -o given.csv`"
-        ) from error
-    return False
-
-
-def begin_anew(file: sqlite3.Connection, n_rows: int, fingerprint: str) -> None:
-    """Keep the classes for another table, and nothing else: events name rows that are other ones now."""
-    names = "class, name, colour, key, deleted"
-    kept = file.execute(f"SELECT {names} FROM classes WHERE merged_into IS NULL AND NOT deleted").fetchall()
-    with file:
-        file.execute("DELETE FROM events")
-        file.execute("DELETE FROM progress")
-        file.executemany(
-            f"INSERT INTO events (batch, time, source, kind, {names}) VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, ?)",
-            [(now(), *one) for one in kept],
-        )
-        facts = [(str(n_rows), "n_rows"), (fingerprint, "fingerprint")]
-        file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts)
-
-
-def check_file(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> None:
-    if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise UseError(f"{path} is a SQLite file, but not one of labels")
-    if file.execute("PRAGMA user_version").fetchone()[0] > VERSION:
-        raise WorkError(f"{path} was written by a newer version of hidegl")
-    facts = dict(file.execute("SELECT name, value FROM facts"))
-    if int(facts["n_rows"]) != n_rows:
-        raise OtherTableError(f"{path} labels a table of {int(facts['n_rows']):,} rows, but this one has {n_rows:,}")
-    if facts["fingerprint"] != fingerprint:
-        raise OtherTableError(f"{path} labels other rows: its table had as many, but with another content")
+    return file, moves.words
 
 
 def owned(path: Path) -> sqlite3.Connection:
@@ -179,44 +73,44 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def read_labels(path: Path, n_rows: int, fingerprint: str) -> dict[int, str]:
-    """The name of the class of each labelled row, without a lock: Studio may be open."""
+class StoredLabels(NamedTuple):
+    """The labels of a file, on the rows of a table as it is now."""
+
+    names: dict[int, str]
+    """The name of the class of each labelled row."""
+
+    removed: list[int]
+    """Rows that had a label, which a person took away."""
+
+    changes: str | None
+    """How the table has changed since, if it has."""
+
+
+def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
+    """The labels in a file, without a lock: Studio may be open."""
     with reading(path) as file:
-        check_file(file, path, n_rows, fingerprint)
-        return dict(file.execute("SELECT row, label FROM labels"))
+        moves = moves_in(file, path, keys)
+        if moves is None:
+            return StoredLabels({}, [], None)
+        view = "labels" if version_of(file) == WITHOUT_KEYS else "all_labels"
+        names = dict(file.execute(f"SELECT row, label FROM {view}"))
+        events = "SELECT DISTINCT row FROM events WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone)"
+        removed = [row for (row,) in file.execute(events) if row not in names]
+    now = moves.rows
+    found = {now[row]: name for row, name in names.items() if row in now}
+    return StoredLabels(found, [now[row] for row in removed if row in now], moves.words)
 
 
-def check_before_writing(path: Path, n_rows: int, fingerprint: str) -> None:
+def check_before_writing(path: Path, keys: RowKeys) -> None:
     """Raise the errors that a store of this table would raise, without a lock."""
     with reading(path) as file:
-        is_of_another(file, path, n_rows, fingerprint)
+        moves_in(file, path, keys)
 
 
 def read_label_columns(path: Path) -> list[str]:
     """The columns of the table from which labels in the file were taken over."""
     with reading(path) as file:
         return remembered_columns(file)
-
-
-def remembered_columns(file: sqlite3.Connection) -> list[str]:
-    found = file.execute("SELECT value FROM facts WHERE name = ?", (COLUMNS,)).fetchone()
-    if found is None:
-        return []
-    try:
-        columns = json.loads(found[0])
-    except (TypeError, ValueError):
-        columns = None
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        raise sqlite3.DataError(f"its fact {COLUMNS} is no list of names")
-    return columns
-
-
-def remember_columns(file: sqlite3.Connection, columns: Sequence[str]) -> None:
-    known = remembered_columns(file)
-    if set(columns) - set(known):
-        value = json.dumps(list(dict.fromkeys([*known, *columns])), ensure_ascii=False)
-        with file:
-            file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (COLUMNS, value))
 
 
 @contextmanager
@@ -236,7 +130,3 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             yield file
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be read: {error}") from error
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -25,23 +25,30 @@ from hidegl.files.label_events import (
     tidy_name,
     with_keys,
 )
-from hidegl.files.label_files import now, opened, owned, remember_columns
+from hidegl.files.label_files import opened, owned
+from hidegl.files.label_schema import key_columns, now, remember_columns
 from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files.row_keys import RowKeys
 
 Progress = tuple[int, float, float, float]
 """The number of labels, the expected accuracy, and its interval."""
 
 
 class LabelStore:
-    """The labels and classes of one table. One process at a time may write; any number may read."""
+    """The labels and classes of one table. One process at a time may write; any number may read.
 
-    def __init__(self, path: Path, n_rows: int, fingerprint: str) -> None:
-        self.path, self.n_rows = path, n_rows
+    `changes` says how the table has changed since labels were last given; None if it has not.
+    """
+
+    def __init__(self, path: Path, keys: RowKeys) -> None:
+        self.path, self.n_rows, self._keys = path, keys.n_rows, keys
         self._mutex = threading.RLock()
         self._owner = owned(path)
         try:
-            self._file = opened(path, n_rows, fingerprint)
-            self._contents = replayed(self._file, n_rows)
+            self._file, self.changes = opened(path, keys)
+            names = key_columns(dict(self._file.execute("SELECT name, value FROM facts")))
+            self._keys = keys.by(names) or keys
+            self._contents = replayed(self._file, keys.n_rows)
         except BaseException:
             self._owner.close()
             raise
@@ -73,7 +80,7 @@ class LabelStore:
 
     def skipped(self) -> set[int]:
         with self._mutex:
-            return set(self._contents.skipped)
+            return {row for row in self._contents.skipped if row >= 0}
 
     def check_rows(self, rows: Sequence[int]) -> None:
         """Raise an error if there is no such row."""
@@ -225,13 +232,18 @@ class LabelStore:
 
     def _act(self, source: str, changes: list[Change]) -> None:
         """Write the events of a batch, and only then change what is in memory."""
-        number = self._write(source, [(kind, event_of(kind, key, after)) for kind, key, _, after in changes])
+        rows = list(dict.fromkeys(key for kind, key, _, _ in changes if kind != "class"))
+        events = [(kind, event_of(kind, key, after)) for kind, key, _, after in changes]
+        number = self._write(source, events, list(zip(rows, self._keys.of_rows(rows), strict=True)))
         self._contents.take(Batch(number, source, changes))
 
-    def _write(self, source: str, events: Iterable[tuple[str, dict[str, Any]]]) -> int:
+    def _write(
+        self, source: str, events: Iterable[tuple[str, dict[str, Any]]], keys: Sequence[tuple[int, str]] = ()
+    ) -> int:
         common = {"batch": self._last_batch + 1, "time": now(), "source": source}
         try:
             with self._file:
+                self._file.executemany("INSERT OR IGNORE INTO row_keys VALUES (?, ?)", keys)
                 for kind, values in events:
                     event = {**common, "kind": kind, **values}
                     marks = ", ".join(f":{name}" for name in event)

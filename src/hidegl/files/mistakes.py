@@ -75,7 +75,7 @@ def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option:
 
 
 def check_distinct(
-    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | Sequence[Path] | None]
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | Sequence[Path | str] | None]
 ) -> None:
     """Raise an error if two outputs of a command are one file, or if one of them would replace an input."""
     named_outputs = [(option, path) for option, path in outputs.items() if path is not None]
@@ -84,7 +84,7 @@ def check_distinct(
             if same_file(path, other):
                 raise UseError(f"{other_option} {other} and {option} {path} are the same file: name two")
         for what, given in inputs.items():
-            sources = [given] if isinstance(given, str | Path) else given or ()
+            sources = [given] if isinstance(given, Path) else given or ()
             if any(replaces(path, Path(source)) for source in sources):
                 raise UseError(f"{option} {path} would replace {what}: name another file")
 

@@ -50,7 +50,8 @@ class SavedModel(ABC):
         """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
 
         With the embedder that made X (a transformer of `hidegl.embedding`), new texts, images or rows of a table can be
-        labelled later: `hidegl predict` takes it from the file, and so does `hidegl.embedding.load_embedder`.
+        labelled later: `hidegl.load(path).predict(texts)` and `hidegl predict` take it from the file, and so does
+        `hidegl.embedding.load_embedder`. A model of `hidegl.label` has it already.
         """
         check_is_fitted(self)
         values, arrays = self.__hidegl_state__()
@@ -69,6 +70,7 @@ class SavedModel(ABC):
             else:
                 arrays[f"{PARAMETER}{name}"] = np.asarray(value)
         header = {"model": type(self).__name__, "version": __version__, "parameters": parameters, "values": values}
+        embedder = embedder if embedder is not None else getattr(self, "embedder_", None)
         if embedder is not None:
             header["embedder"], own = embedder.__hidegl_state__()
             arrays |= prefixed(EMBEDDER, own)
@@ -90,6 +92,11 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
         state = header["values"], arrays
         model.__set_hidegl_state__(Stored(*(upgraded(*state) if header["format"] == 1 else state)))
     return model
+
+
+def has_embedder(path: str | os.PathLike[str]) -> bool:
+    """Whether a model file holds an embedder."""
+    return read_archive(path)[0].get("embedder") is not None
 
 
 def read_parameters(plain: Any, arrays: Arrays) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Confidences:
         if not self.n_rows:
             return ExpectedAccuracy(1.0, 1.0, 1.0)
         n, tail = self.n_judged + PSEUDO_LABELS, (1 - LEVEL) / 2
-        mean = float(np.clip(self.mean, 0.25 / n, 1 - 0.25 / n))  # n labels cannot prove a mean nearer to 0 or 1
+        mean = float(self._provable(self.mean))
         variance = float(self._variances(mean, self.drawn.sum(axis=0), self.n_rows))
         strength = max(mean * (1 - mean) / variance, 1.5)
         low, high = (float(beta.ppf(q, mean * strength, (1 - mean) * strength)) for q in (tail, 1 - tail))
@@ -152,12 +152,18 @@ class Confidences:
         """How uncertain the precision of sets of n rows is (…): the variance over the draws, of which `drawn` (…, s)
         are the sums, and that of the number of right ones among the judged labels.
         """
-        by_chance = means * (1 - means) / (self.n_judged + PSEUDO_LABELS)
+        provable = self._provable(means)
+        by_chance = provable * (1 - provable) / (self.n_judged + PSEUDO_LABELS)
         if not len(self.chances):
             return by_chance
         of_draws = drawn / np.maximum(n, 1)[..., None]
         centre = of_draws @ self.chances
         return by_chance + np.maximum((of_draws - centre[..., None]) ** 2 @ self.chances, 0)
+
+    def _provable(self, means: Any) -> Any:
+        """The means, but no nearer to 0 or 1 than so many labels can prove."""
+        limit = 0.25 / (self.n_judged + PSEUDO_LABELS)
+        return np.clip(means, limit, 1 - limit)
 
     # Files
 

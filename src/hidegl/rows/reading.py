@@ -142,16 +142,48 @@ def finite(block: NDArray[Any]) -> NDArray[Any]:
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array or CSR matrix of numbers, checked as scikit-learn does; columns of text are named."""
+    refuse_texts(X)
     try:
         X_read = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return X_read.astype(np.float64) if X_read.dtype.kind == "O" else X_read
     except (TypeError, ValueError) as error:
         text = [name for name in getattr(X, "columns", ()) if not is_numeric(X[name])]
         if not text:
+            refuse_gaps(X, error)
             raise
         names = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
         raise ValueError(
-            f"X must hold numbers, but these columns do not: {names}; leave them out or encode them"
+            f"X must hold numbers, but these columns do not: {names}. hidegl.label takes the data frame as it is, and "
+            f"hidegl.embedding.TableEncoder makes numbers of it"
+        ) from error
+
+
+def refuse_texts(X: Any) -> None:
+    """Raise an error if X is a list or a column of texts, which are no vectors yet."""
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if getattr(X, "ndim", 0) == 1 and len(X) and getattr(X, "dtype", None) is not None:
+        first = next(iter(X))
+    if isinstance(first, str):
+        raise ValueError(
+            "X must hold vectors, but it is a list of texts: hidegl.label(texts, labels) takes texts, and "
+            "hidegl.embedding.TextEmbedder().fit_transform(texts) makes vectors of them"
+        )
+
+
+def refuse_gaps(X: Any, error: Exception) -> None:
+    """Raise an error that says what to do if X has empty cells."""
+    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    if np.asarray(values).dtype.kind not in "fO":
+        return
+    try:
+        bad = ~np.isfinite(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        return
+    if bad.any():
+        where = f"the first in row {np.argwhere(bad)[0, 0]}" if bad.ndim == 2 else f"{bad.sum():,} of them"
+        raise ValueError(
+            f"X must hold finite numbers, but it contains NaN or infinity, {where}: "
+            f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label"
         ) from error
 
 

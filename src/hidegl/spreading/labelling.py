@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
 from hidegl.basics.linalg import Matrix, Vector
@@ -106,16 +105,6 @@ class Spreader:
         A, F = self.lgc_rule.infer_and_leave_one_out(self.labelled_rows(labels, shares))
         labelling = self._labelling(labels, A, self.lgc_rule, shares)
         return labelling, distributions(F, labelling.scales)
-
-    def label_some(
-        self, labels: Labels, choices: Sequence[NDArray[np.bool_]], shares: Vector | None
-    ) -> list[Labelling]:
-        """What each choice of some of the labels makes of the structure, by the LGC rule."""
-        found = self.lgc_rule.infer_some(self.labelled_rows(labels, shares), choices)
-        return [
-            self._labelling(labels.some(chosen), A, self.lgc_rule, shares)
-            for chosen, A in zip(choices, found, strict=True)
-        ]
 
     def labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
         """Of the same labels, the same: what the rule computed of them is not computed again."""

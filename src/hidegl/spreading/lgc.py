@@ -8,14 +8,12 @@ over Z and one k×k factorisation, where the paper runs conjugate gradients on n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Cholesky, Matrix, SparseSystem, System, Vector, conjugate_gradients, factorised
 from hidegl.rows.arrays import on_host
@@ -100,18 +98,6 @@ class LGCRule(DegreeRule):
             K_inv = among_labelled.solve(np.eye(len(K)))
             hidden = (target - V / np.diag(K_inv)[:, None]) / weights[:, None]
         return influence @ V, hidden
-
-    def infer_some(self, labelled: LabelledRows, choices: Sequence[NDArray[np.bool_]]) -> Iterator[Matrix]:
-        """A from some of the labels, for each choice of them; what they share is computed once."""
-        if isinstance(self.system, SparseSystem) or len(labelled.rows) > len(self.delta):
-            for chosen in choices:
-                yield self.infer(labelled[chosen])
-            return
-        weights, influence = labelled.Z.product(self.delta), self._influence(labelled)
-        K = labelled.Z.product(influence) + np.diag(weights / 2)
-        for chosen in choices:
-            among = Cholesky.of((K + K.T)[np.ix_(chosen, chosen)] / 2, overwrite=True)
-            yield influence[:, chosen] @ among.solve(weights[chosen, None] * labelled.Y[chosen])
 
     def _influence(self, labelled: LabelledRows) -> Matrix:
         """S⁻¹ Z_lᵀ (k, l)."""

@@ -21,7 +21,7 @@ export function gather() {
     const same = fresh.find((card) => card.row === current.row);
     const [best] = proposals(current);
     if (same && (!best || same.likely[0]?.[0] === best[0])) current = { ...same, reopened: current.reopened };
-    else if (!same && !best && model.colours !== null) complete(current.row);
+    else if (!same && !best && model.colours !== null) complete(current.row).catch(failed);
     waiting = fresh.filter((card) => card.row !== current.row);
   } else {
     [current = null, ...waiting] = fresh;

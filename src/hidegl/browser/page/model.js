@@ -31,9 +31,10 @@ export const alike = (name, except = null) =>
   model.state.classes.find((one) => one.number !== except && one.name !== name && one.name.toLowerCase() === name.toLowerCase());
 export const alikeWords = (other) => `There is a class “${other.name}” too. If both are one, merge them in the tab Classes.`;
 
-/** Take over the state that an answer or an event holds. An older one is left aside. */
+/** Take over the state that an answer or an event holds, unless a newer one came before it. */
 export function take(state) {
   if (!state || state.classes === undefined) return;
+  if (model.state !== null && state.number < model.state.number) return;
   model.state = state;
   model.classes = new Map(state.classes.map((one) => [one.number, one]));
   tell("state");

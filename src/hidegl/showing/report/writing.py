@@ -85,12 +85,17 @@ def write_report(
         summary=model.summary().splitlines(),
         style=(files("hidegl.showing.report") / "style.css").read_text(),
         script=page_script(contents),
-        made=datetime.datetime.now().strftime("%-d %B %Y, %H:%M"),
+        made=in_words(datetime.datetime.now()),
         version=__version__,
         bins=N_BINS,
     )
     with replacing(Path(path)) as file:
         file.write(page.encode())
+
+
+def in_words(moment: datetime.datetime) -> str:
+    """A day and a time, such as 3 May 2025, 09:07. Not every system can leave out the zero of 03 by itself."""
+    return f"{moment.day} {moment:%B %Y, %H:%M}"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
-from hidegl.cli.screen import Screen
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
@@ -25,6 +23,8 @@ from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.mistakes import UseError
 from hidegl.files.tables import Table
+from hidegl.intake.notes import Notes
+from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
 from hidegl.spreading.labels import Labels
 
 DISTINCT, LOOKED_AT = 0.5, 1000
@@ -58,9 +58,9 @@ def texts_of(table: Table, names: list[str]) -> list[str]:
 class TextVectors:
     """The vectors of the texts of a file, with the embedder that made them."""
 
-    def __init__(self, path: Path, screen: Screen, *, cached: bool = True) -> None:
+    def __init__(self, path: Path | None, notes: Notes, *, cached: bool = True) -> None:
         self._cache = VectorCache(path, used=cached)
-        self._screen = screen
+        self._notes = notes
 
     def learned(
         self, texts: list[str], name: str, y: NDArray[Any] | None = None
@@ -75,7 +75,7 @@ class TextVectors:
             embedder = self._tuned(texts, embedder, Labels.read(y, len(texts)))
         vectors = self.of(texts, embedder)
         if name == "auto" and embedder.way_.name == "words":
-            self._screen.warn("texts are told apart by their words; by their meaning with pip install 'hidegl[text]'")
+            self._notes.warn("texts are told apart by their words; by their meaning with pip install 'hidegl[text]'")
         return vectors, embedder
 
     def _tuned(self, texts: list[str], embedder: TextEmbedder, labels: Labels) -> TextEmbedder:
@@ -85,33 +85,33 @@ class TextVectors:
         place = self._cache.place(f"{embedder.way_.mark} tune {__version__}", contents)
         place = place and place.with_suffix(".npz")
         if (known := read_tuned(place, embedder)) is not None:
-            self._screen.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels, from {FOLDER}")
+            self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels, from {FOLDER}")
             return known
         begun = time.perf_counter()
         try:
-            with Progress(verbose=self._screen.verbose, callback=None, tol=0) as progress:
+            with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
                 progress.passing("tuning", n_pairs(labels))
                 embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
             raise UseError(f"--tune: {error}") from error
         taken = time.perf_counter() - begun
-        self._screen.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
+        self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
         keep_tuned(place, embedder, taken)
         return embedder
 
     def of(self, texts: list[str], embedder: TextEmbedder) -> NDArray[np.float32]:
         place = self._cache.place(embedder.way_.mark, (text.encode(errors="replace") for text in texts))
         if (vectors := read_vectors(place, len(texts))) is not None and np.isfinite(vectors).all():
-            self._screen.note("embedded", f"{len(texts):,} texts by {embedder.way_.name}, from {FOLDER}")
+            self._notes.note("embedded", f"{len(texts):,} texts by {embedder.way_.name}, from {FOLDER}")
             return vectors
         begun = time.perf_counter()
-        with Progress(verbose=self._screen.verbose, callback=None, tol=0) as progress:
+        with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
             progress.passing("embedding", len(texts))
             vectors = embedder.transform(texts)
         taken = time.perf_counter() - begun
         if not np.isfinite(vectors).all():
             raise UseError(f"--embedder: {embedder.way_.name} gave NaN or infinity")
-        self._screen.note("embedded", f"{len(texts):,} texts by {embedder.way_.name} in {taken:.1f} s")
+        self._notes.note("embedded", f"{len(texts):,} texts by {embedder.way_.name} in {taken:.1f} s")
         keep(place, vectors, taken)
         return vectors
 

@@ -5,53 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hidegl.cli import images
-from hidegl.cli.columns import Columns, choose_columns, matrix_of, stays_on_disk
-from hidegl.cli.labels import LabelColumn
-from hidegl.cli.mixed import content_of, encoded
-from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
-from hidegl.cli.texts import TextVectors, texts_of
-from hidegl.cli.work import Asked, Model, Task, opened, split
 from hidegl.embedding import Embedder, ImageEmbedder, TableEncoder, TextEmbedder
 from hidegl.files.columns import NamedNumbers, is_text, stacked
 from hidegl.files.mistakes import GapsError, UseError, named
 from hidegl.files.reading import read_rows
+from hidegl.intake import image_rows
+from hidegl.intake.chosen_columns import Columns, choose_columns, matrix_of, stays_on_disk
+from hidegl.intake.notes import Notes
+from hidegl.intake.sources import Source
+from hidegl.intake.table_rows import content_of, encoded
+from hidegl.intake.tasks import NO_LABELS, InputOptions, Model, Task, check_id, opened, split
+from hidegl.intake.text_rows import TextVectors, texts_of
 from hidegl.rows.local import LocalRows
-
-NO_LABELS = LabelColumn(None, "")
 
 
 def new_rows(
-    model: Model, embedder: Embedder | None, source: Source, model_path: Path, screen: Screen, asked: Asked
+    model: Model, embedder: Embedder | None, source: Source, model_path: Path, notes: Notes, options: InputOptions
 ) -> Task:
     """The rows to predict, with the columns that the model learned from."""
     is_of_images = isinstance(embedder, ImageEmbedder)
-    if is_of_images != images.are_in(source):
+    if is_of_images != image_rows.are_in(source):
         made_from, but = ("images", "a table or a matrix") if is_of_images else ("a table or a matrix", "images")
         raise UseError(f"{model_path} was made from {made_from}, but {source} holds {but}")
     if isinstance(embedder, ImageEmbedder):
-        found = images.embedded(source, screen, embedder, cached=asked.cache)
+        found = image_rows.embedded(source, notes, embedder, cached=options.cache)
         of_images = Columns([], "images")
-        task = Task(source, found.table, of_images, NO_LABELS, images.PATH, found.vectors, safe_csv=asked.safe_csv)
-        return told(task, screen)
-    if asked.text and not isinstance(embedder, TextEmbedder):
+        task = Task(source, found.table, of_images, NO_LABELS, image_rows.PATH, found.vectors)
+        task.safe_csv = options.safe_csv
+        return told(task, notes)
+    if options.text and not isinstance(embedder, TextEmbedder):
         raise UseError(f"--text is for models of texts, but {model_path} was made from numbers")
-    table = opened(source, asked)
-    if asked.id_column is not None and asked.id_column not in table.names:
-        raise UseError(f"--id: there is no column {asked.id_column!r}; the columns are {named(table.names, 8)}")
+    table = opened(source, options)
+    if options.id_column is not None:
+        check_id(table, options.id_column)
     names = learned_names(model, embedder)
-    wanted = split(asked.text) or split(asked.columns) or names
+    wanted = split(options.text) or split(options.columns) or names
     held = set(table.names)
     missing = [name for name in wanted or () if name not in held]
     if missing:
         raise UseError(f"{source} lacks columns that the model learned from: {named(missing)}")
-    task = Task(source, table, Columns([], "matrix"), NO_LABELS, asked.id_column, safe_csv=asked.safe_csv)
+    task = Task(source, table, Columns([], "matrix"), NO_LABELS, options.id_column, safe_csv=options.safe_csv)
     if isinstance(embedder, TextEmbedder):
-        return told(with_texts(task, embedder, wanted or [], screen, asked), screen)
+        return told(with_texts(task, embedder, wanted or [], notes, options), notes)
     if isinstance(embedder, TableEncoder):
-        return told(with_table(task, embedder, wanted or [], screen), screen)
-    return told(with_numbers(task, wanted), screen)
+        return told(with_table(task, embedder, wanted or [], notes), notes)
+    return told(with_numbers(task, wanted), notes)
 
 
 def learned_names(model: Model, embedder: Embedder | None) -> list[str] | None:
@@ -62,22 +60,22 @@ def learned_names(model: Model, embedder: Embedder | None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def told(task: Task, screen: Screen) -> Task:
-    screen.note("read", f"{task.source}: {task.table.n_rows:,} rows; {task.columns}")
+def told(task: Task, notes: Notes) -> Task:
+    notes.note("read", f"{task.source}: {task.table.n_rows:,} rows; {task.columns}")
     for note in task.table.notes:
-        screen.warn(note)
+        notes.warn(note)
     return task
 
 
-def with_texts(task: Task, embedder: TextEmbedder, names: list[str], screen: Screen, asked: Asked) -> Task:
+def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Notes, options: InputOptions) -> Task:
     if not names or not all(is_text(task.table.schema.field(name).type) for name in names):
         raise UseError("the model labels texts: name their column with --text")
     task.columns = Columns(names, "texts")
-    task.X = TextVectors(task.path, screen, cached=asked.cache).of(texts_of(task.table, names), embedder)
+    task.rows = TextVectors(task.source.path, notes, cached=options.cache).of(texts_of(task.table, names), embedder)
     return task
 
 
-def with_table(task: Task, encoder: TableEncoder, names: list[str], screen: Screen) -> Task:
+def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes) -> Task:
     """Columns with other names are taken in the order in which they are named."""
     if len(names) != len(encoder.input_names):
         raise UseError(
@@ -86,9 +84,9 @@ def with_table(task: Task, encoder: TableEncoder, names: list[str], screen: Scre
         )
     task.columns = Columns(names, "table", kinds=encoder.kinds_of(names))
     if stays_on_disk(task.table, task.columns) and not encoder.is_scaled:
-        task.X = read_rows(task.source.pattern, names)
+        task.rows = read_rows(task.source.pattern, names)
     else:
-        task.X = encoded(encoder, content_of(task.table, names).rename_columns(encoder.input_names), screen)
+        task.rows = encoded(encoder, content_of(task.table, names).rename_columns(encoder.input_names), notes)
     return task
 
 
@@ -98,12 +96,12 @@ def with_numbers(task: Task, names: list[str] | None) -> Task:
         task.table, wanted=names, without=[], id_column=task.id_column, label_columns=(), numbers_only=True
     )
     if columns.kind != "matrix" and stays_on_disk(task.table, columns):
-        task.X = read_rows(task.source.pattern, columns.features)
+        task.rows = read_rows(task.source.pattern, columns.features)
     elif columns.kind == "table":
         try:
-            task.X = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
+            task.rows = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
         except GapsError as error:
             raise UseError(f"{error.found}: fill them in, the model learned from these columns") from error
     else:
-        task.X = matrix_of(task.table, columns)
+        task.rows = matrix_of(task.table, columns)
     return task

@@ -1,4 +1,4 @@
-"""The data of a command: a file, several files, a pattern, a folder, or standard input."""
+"""Where data come from: a file, several files, a pattern, a folder or standard input; or the memory of a program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -83,6 +84,42 @@ class Source:
             raise type(error)(str(error).replace(str(self.paths[0]), str(self))) from error
 
 
+@dataclass(frozen=True)
+class MemorySource:
+    """Data of a Python program: a table, or images."""
+
+    table: MemoryTable
+    spoken: str
+    images: dict[str, Any] | None = None
+    """Images or arrays of pixels, by their names."""
+
+    is_texts: bool = False
+    frame: Any = None
+    """The data frame of the user, if the table is one."""
+
+    paths: ClassVar[tuple[Path, ...]] = ()
+    path: ClassVar[None] = None
+    is_folder: ClassVar[bool] = False
+
+    @property
+    def title(self) -> str:
+        return self.spoken
+
+    @property
+    def pattern(self) -> Path:
+        raise UseError(f"{self} do not fit into memory")
+
+    def __str__(self) -> str:
+        return self.spoken
+
+    def open(self, encoding: str | None = None) -> Table:
+        if encoding is not None:
+            raise UseError(f"--encoding is for text files, got {self}")
+        if not self.table.n_rows:
+            raise UseError(f"{self} holds no rows")
+        return self.table
+
+
 def matching(path: Path) -> list[Path]:
     """The files that a pattern such as parts/*.csv means."""
     if path.exists() or not any(sign in path.name for sign in "*?["):
@@ -103,7 +140,7 @@ def ending_by_content(path: Path, beginning: bytes) -> str:
     return next((ending for start, ending in BEGINNINGS.items() if beginning.startswith(start)), ".csv")
 
 
-def with_table(source: Source, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
+def with_table(source: Source | MemorySource, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
     """A matrix with the columns of a table beside it."""
     if not (isinstance(matrix, MemoryTable) and matrix.matrix is not None):
         raise UseError(f"--table stands beside a matrix (.npy, .npz), but {source} is a table itself")

@@ -6,30 +6,30 @@ from typing import Any
 
 import pyarrow as pa
 
-from hidegl.cli.columns import Columns
-from hidegl.cli.screen import Screen
 from hidegl.embedding import TableEncoder
 from hidegl.files.columns import NamedNumbers
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import Table
+from hidegl.intake.chosen_columns import Columns
+from hidegl.intake.notes import Notes
 from hidegl.rows.local import LocalRows
 
 
-def learned_table(table: Table, columns: Columns, screen: Screen) -> tuple[Any, TableEncoder]:
+def learned_table(table: Table, columns: Columns, notes: Notes) -> tuple[Any, TableEncoder]:
     """Rows to learn from, and the encoder that made them of these columns."""
     content = content_of(table, columns.features)
     encoder = TableEncoder(columns.features).fit_kinds(content, columns.kinds)
-    return encoded(encoder, content, screen), encoder
+    return encoded(encoder, content, notes), encoder
 
 
-def encoded(encoder: TableEncoder, content: pa.Table, screen: Screen) -> Any:
+def encoded(encoder: TableEncoder, content: pa.Table, notes: Notes) -> Any:
     try:
         vectors = encoder.transform(content)
     except ValueError as error:
         raise UseError(str(error)) from error
     if encoder.filled_:
         counts = named((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
-        screen.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
+        notes.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
     return LocalRows(NamedNumbers(vectors, encoder.get_feature_names_out().tolist()))
 
 

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.progress import Progress
-from hidegl.cli.cache import FOLDER, VectorCache, keep, keep_embedder, read_image_embedder, read_vectors
-from hidegl.cli.screen import Screen
-from hidegl.cli.sources import Source
-from hidegl.cli.texts import functions_of_this_folder
 from hidegl.embedding import ImageEmbedder, efficientnet
 from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
 from hidegl.files.mistakes import UseError, named
-from hidegl.files.tables import MemoryTable
+from hidegl.files.tables import MemoryTable, Table
+from hidegl.intake.notes import Notes
+from hidegl.intake.sources import MemorySource, Source
+from hidegl.intake.text_rows import functions_of_this_folder
+from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_embedder, read_image_embedder, read_vectors
 from hidegl.spreading.labels import is_blank
 
 PATH = "path"
@@ -38,8 +38,10 @@ THUMBNAIL, LARGEST = 72, 1024
 MEDIA = "image/webp"
 
 
-def are_in(source: Source) -> bool:
+def are_in(source: Source | MemorySource) -> bool:
     """Whether the source is a folder of images, or some images."""
+    if isinstance(source, MemorySource):
+        return source.images is not None
     if not source.is_folder:
         return all(path.suffix.lower() in ENDINGS for path in source.paths)
     folder = source.paths[0]
@@ -54,8 +56,11 @@ def images_under(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def files_of(source: Source) -> tuple[list[Path], list[str]]:
-    """The images in the order of their names, and what they are called."""
+def items_of(source: Source | MemorySource) -> tuple[list[Any], list[str]]:
+    """The images (paths, or images in memory), and what they are called; those of a folder in the order of names."""
+    if isinstance(source, MemorySource):
+        images = source.images or {}
+        return list(images.values()), list(images)
     if not source.is_folder:
         missing = [path for path in source.paths if not path.is_file()]
         if missing:
@@ -73,14 +78,14 @@ class ImageRows(NamedTuple):
     readable: NDArray[np.bool_]
 
 
-def all_paths(source: Source) -> MemoryTable:
+def all_paths(source: Source | MemorySource) -> MemoryTable:
     """A table of the paths of all images, whether they can be read or not."""
-    return MemoryTable(pa.table({PATH: pa.array(files_of(source)[1], pa.string())}))
+    return MemoryTable(pa.table({PATH: pa.array(items_of(source)[1], pa.string())}))
 
 
-def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
+def learned(source: Source | MemorySource, notes: Notes, name: str, *, cached: bool) -> tuple[ImageRows, ImageEmbedder]:
     """The rows, and the embedder of this name that made them."""
-    paths, names = files_of(source)
+    paths, names = items_of(source)
     choice = f"{name} {efficientnet.is_here()} {__version__}"
     place = place_of(source, choice, paths, names, used=cached and name in ("auto", *OWN))
     place, begun = place and place.with_suffix(".npz"), time.perf_counter()
@@ -92,20 +97,20 @@ def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple
         raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error
     except (ImportError, ValueError, OSError) as error:
         raise UseError(f"--embedder: {error}") from error
-    rows = embedded(source, screen, embedder, cached=cached)
+    rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
-        screen.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
+        notes.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
     return rows, embedder
 
 
-def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
+def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
     """The rows, by an embedder that is known. Images that cannot be read are named."""
-    paths, names = files_of(source)
+    paths, names = items_of(source)
     place = place_of(source, embedder.way_.mark, paths, names, used=cached)
     begun, how = time.perf_counter(), f"from {FOLDER}"
     vectors = read_vectors(place, len(paths))
     if vectors is None:
-        with Progress(verbose=screen.verbose, callback=None, tol=0) as progress:
+        with Progress(verbose=notes.verbose, callback=None, tol=0) as progress:
             progress.passing("embedding", len(paths))
             vectors = embedder.transform_readable(paths)
         taken = time.perf_counter() - begun
@@ -114,15 +119,19 @@ def embedded(source: Source, screen: Screen, embedder: ImageEmbedder, *, cached:
     readable: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
     if not readable.any():
         raise UseError(f"none of the {len(paths):,} images in {source} can be read")
-    screen.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
+    notes.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
     broken = [names[place] for place in np.flatnonzero(~readable)]
-    notes = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
+    left_out = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
     table = pa.table({PATH: pa.array([names[place] for place in np.flatnonzero(readable)], pa.string())})
-    return ImageRows(vectors[readable], MemoryTable(table, notes), readable)
+    return ImageRows(vectors[readable], MemoryTable(table, left_out), readable)
 
 
-def place_of(source: Source, mark: str, paths: list[Path], names: list[str], *, used: bool) -> Path | None:
-    """Where the cache keeps what has this mark and was made from these images."""
+def place_of(
+    source: Source | MemorySource, mark: str, paths: list[Path], names: list[str], *, used: bool
+) -> Path | None:
+    """Where the cache keeps what has this mark and was made from these images; None for images in memory."""
+    if isinstance(source, MemorySource):
+        return None
     cache = VectorCache(source.paths[0] / "images" if source.is_folder else source.paths[0], used=used)
     return cache.place(mark, (version_of(path, name) for path, name in zip(paths, names, strict=True)))
 
@@ -133,7 +142,7 @@ def version_of(path: Path, name: str) -> bytes:
     return f"{name} {facts.st_size} {facts.st_mtime_ns}".encode()
 
 
-def folders_of(source: Source, table: MemoryTable) -> NDArray[Any]:
+def folders_of(source: Source | MemorySource, table: MemoryTable) -> NDArray[Any]:
     """The name of the folder of each image as its label; None at the top, and in folders such as "unlabelled"."""
     labels = np.full(table.n_rows, None, dtype=object)
     for row, path in enumerate(table.column(PATH).to_pylist()):
@@ -143,27 +152,29 @@ def folders_of(source: Source, table: MemoryTable) -> NDArray[Any]:
     return labels
 
 
-def thumbnails(source: Source, table: MemoryTable, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
+def thumbnails(source: Source | MemorySource, table: Table, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
     """Small images of these rows, as data URLs; "" for one that cannot be read any more."""
-    found = [shrunk(path, THUMBNAIL) for path in paths_of(source, table, rows)]
+    found = [shrunk(item, THUMBNAIL) for item in items_at(source, table, rows)]
     return [f"data:{MEDIA};base64,{base64.b64encode(content).decode()}" if content else "" for content in found]
 
 
-def image_of(source: Source, table: MemoryTable, row: int) -> tuple[bytes, str]:
+def image_of(source: Source | MemorySource, table: Table, row: int) -> tuple[bytes, str]:
     """An image for a browser, and its media type. It is empty if it cannot be read any more."""
-    return shrunk(paths_of(source, table, [row])[0], LARGEST), MEDIA
+    return shrunk(items_at(source, table, [row])[0], LARGEST), MEDIA
 
 
-def paths_of(source: Source, table: MemoryTable, rows: Sequence[int] | NDArray[np.intp]) -> list[Path]:
-    folder = source.paths[0] if source.is_folder else Path()
+def items_at(source: Source | MemorySource, table: Table, rows: Sequence[int] | NDArray[np.intp]) -> list[Any]:
     names = table.take(np.asarray(rows, dtype=np.intp), [PATH]).column(0).to_pylist()
+    if isinstance(source, MemorySource):
+        return [(source.images or {})[name] for name in names]
+    folder = source.paths[0] if source.is_folder else Path()
     return [folder / name for name in names]
 
 
-def shrunk(path: Path, side: int) -> bytes:
+def shrunk(item: Any, side: int) -> bytes:
     """The image with at most this number of pixels on each side; nothing if it cannot be read."""
     try:
-        image = read_image(path)
+        image = read_image(item)
     except UnreadableImageError:
         return b""
     image.thumbnail((side, side))

@@ -32,8 +32,8 @@ WORTH_KEEPING = 2.0
 class VectorCache:
     """Vectors by what they were made of, and by what."""
 
-    def __init__(self, beside: Path, *, used: bool = True) -> None:
-        self._folder = beside.absolute().parent / FOLDER if used else None
+    def __init__(self, beside: Path | None, *, used: bool = True) -> None:
+        self._folder = beside.absolute().parent / FOLDER if used and beside is not None else None
 
     def place(self, mark: str, contents: Iterable[bytes]) -> Path | None:
         """Where vectors of these contents are kept; None if nothing is."""

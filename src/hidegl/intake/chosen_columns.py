@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
-from hidegl.cli.texts import FEW_NUMBERS, telling_text
 from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, kind_of
 from hidegl.files.columns import (
     finite_matrix,
@@ -24,10 +23,10 @@ from hidegl.files.columns import (
     width,
 )
 from hidegl.files.mistakes import UseError, named, perhaps
+from hidegl.files.own_files import own_columns
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
+from hidegl.intake.text_rows import FEW_NUMBERS, telling_text
 from hidegl.structure.preparation import FEW_COLUMNS
-
-RESULT_NAMES = ("label", "confidence", "given", "unseen")
 
 ALWAYS_LABELS = ("label", "labels", "target")
 """Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""
@@ -121,8 +120,8 @@ def choose_columns(
     names = wanted or [name for name in table.names if name not in left_out]
     if of_vectors := [name for name in names if holds_vectors(table, name)]:
         return of_longest(table, of_vectors, names, left_out, wanted)
-    is_output = {"confidence", "given"} <= {name.lower() for name in table.names}
-    kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name, is_output) for name in names}
+    ours = own_columns(table)
+    kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name, ours) for name in names}
     kinds = with_margins(table, kinds)
     left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
     used = {name: kind for name, kind in kinds.items() if kind.name}
@@ -171,9 +170,9 @@ def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: lis
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
 
-def kind_in(table: Table, name: str, is_output: bool) -> Kind:
-    """What a column holds; of a table on disk, as far as its first rows tell. The table may be an output of hidegl."""
-    if is_output and name.lower() in RESULT_NAMES:
+def kind_in(table: Table, name: str, ours: Sequence[str]) -> Kind:
+    """What a column holds; of a table on disk, as far as its first rows show. `ours` are columns that hidegl wrote."""
+    if name in ours:
         return Kind("", "a result of hidegl")
     if name.lower() in ALWAYS_LABELS:
         return Kind("", "named like labels, which are elsewhere; --columns takes it")

@@ -1,0 +1,149 @@
+"""Labels stay on their rows when rows of the table are appended, removed or reordered."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from hidegl.files.label_schema import (
+    KEY_COLUMNS,
+    LABELS_VIEWS,
+    ROW_KEYS,
+    VERSION,
+    WITHOUT_KEYS,
+    check_kind,
+    facts_of,
+    key_columns,
+    now,
+    transaction,
+    version_of,
+)
+from hidegl.files.mistakes import UseError
+from hidegl.files.row_keys import RowKeys, placed_rows
+
+
+class OtherTableError(UseError):
+    """The file labels another table."""
+
+
+class Moves(NamedTuple):
+    """What happened to the rows of a table since labels were last given."""
+
+    rows: dict[int, int]
+    """Where the rows with events are now, by their numbers in the file. Those that are gone are not there."""
+
+    n_before: int
+    n_now: int
+    gone: int
+    """How many labelled rows are gone."""
+
+    moved: int
+    back: int
+    """How many rows moved, and how many were gone and are back."""
+
+    @property
+    def words(self) -> str | None:
+        """What happened, for the user; None if nothing did."""
+        more = self.n_now - self.n_before
+        parts = [f"{abs(more):,} rows {'more' if more > 0 else 'fewer'} than before"] if more else []
+        parts += [f"{self.moved:,} rows with answers are at another place"] if self.moved else []
+        parts += [f"{self.back:,} are back"] if self.back else []
+        if self.gone:
+            rows = "labelled row is" if self.gone == 1 else "labelled rows are"
+            parts.append(f"{self.gone:,} {rows} gone or changed (a label comes back with its row)")
+        return "the table has changed: " + "; ".join(parts) if parts else None
+
+
+def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | None:
+    """Where the rows of a file are in a table; None if it was made for another table and has no labels."""
+    check_kind(file, path)
+    facts = dict(file.execute("SELECT name, value FROM facts"))
+    n_before, same = int(facts["n_rows"]), facts["fingerprint"] == keys.fingerprint
+    labelled = {row for (row,) in file.execute("SELECT row FROM labels WHERE row >= 0")}
+    if version_of(file) == WITHOUT_KEYS:
+        if n_before == keys.n_rows and same:
+            rows = {row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")}
+            return Moves({row: row for row in rows}, n_before, n_before, 0, 0, 0)
+        if not labelled:
+            return None
+        raise OtherTableError(f"{path} labels {other_table(n_before, keys)}. {ADVICE_WITHOUT_KEYS}")
+    stored = dict(file.execute("SELECT row, key FROM row_keys"))
+    own = keys.by(key_columns(facts))
+    found = {} if own is None else placed_rows(stored, own)
+    if not found and not (same and n_before == keys.n_rows):
+        if not labelled:
+            return None
+        missing = "" if own is not None else ", without columns that it had"
+        raise OtherTableError(
+            f"{path} labels {other_table(n_before, keys)}{missing}: none of its {len(labelled):,} labelled rows is in "
+            f"this one. Move {path.name} away to begin anew"
+        )
+    moved = sum(row != now and row >= 0 for row, now in found.items())
+    back = sum(row < 0 for row in found)
+    return Moves(found, n_before, keys.n_rows, len(labelled - set(found)), moved, back)
+
+
+def other_table(n_before: int, keys: RowKeys) -> str:
+    if n_before != keys.n_rows:
+        return f"a table of {n_before:,} rows, but this one has {keys.n_rows:,}"
+    return "other rows: its table had as many, but with another content"
+
+
+ADVICE_WITHOUT_KEYS = (
+    "It was written by hidegl 0.2, which knew rows by their numbers alone: open it once with the table of that time, "
+    "and from then on it follows its rows; or move it away to begin anew"
+)
+
+
+def move_rows(file: sqlite3.Connection, moves: Moves, keys: RowKeys) -> None:
+    """Let events name rows by their numbers of today; those that are gone get numbers below 0."""
+    stored = [row for (row,) in file.execute("SELECT row FROM row_keys")]
+    lowest = min([0, *stored])
+    numbers = dict(moves.rows)
+    for row in stored:
+        if row not in numbers:
+            if row >= 0:
+                lowest -= 1
+            numbers[row] = lowest if row >= 0 else row
+    if any(row != number for row, number in numbers.items()):
+        file.execute("CREATE TEMP TABLE moves (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
+        file.executemany("INSERT INTO moves VALUES (?, ?)", numbers.items())
+        file.execute(
+            "UPDATE events SET row = (SELECT new FROM moves WHERE old = row) WHERE row IN (SELECT old FROM moves)"
+        )
+        known = dict(file.execute("SELECT row, key FROM row_keys"))
+        file.execute("DELETE FROM row_keys")
+        file.executemany("INSERT INTO row_keys VALUES (?, ?)", [(numbers[row], key) for row, key in known.items()])
+        file.execute("DROP TABLE moves")
+    facts = [fact for fact in facts_of(keys) if fact[1] != KEY_COLUMNS]
+    file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts)
+
+
+def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
+    """Make a file of version 0.2 one of today, which knows its rows by keys."""
+    rows = [row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")]
+    file.execute("DROP VIEW labels")
+    file.execute(ROW_KEYS)
+    for view in LABELS_VIEWS:
+        file.execute(view)
+    file.executemany("INSERT INTO row_keys VALUES (?, ?)", zip(rows, keys.of_rows(rows), strict=True))
+    file.execute("INSERT OR REPLACE INTO facts (value, name) VALUES (?, ?)", facts_of(keys)[-1])
+    file.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def begin_anew(file: sqlite3.Connection, keys: RowKeys) -> None:
+    """Keep the classes for another table, and nothing else: events name rows that are other ones now."""
+    names = "class, name, colour, key, deleted"
+    kept = file.execute(f"SELECT {names} FROM classes WHERE merged_into IS NULL AND NOT deleted").fetchall()
+    with transaction(file):
+        file.execute("DELETE FROM events")
+        file.execute("DELETE FROM progress")
+        if version_of(file) == WITHOUT_KEYS:
+            add_keys(file, keys)
+        file.execute("DELETE FROM row_keys")
+        file.executemany(
+            f"INSERT INTO events (batch, time, source, kind, {names}) VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, ?)",
+            [(now(), *one) for one in kept],
+        )
+        file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts_of(keys))

@@ -1,0 +1,170 @@
+"""The tables of a SQLite file of labels, which docs/studio.md describes, and its facts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files.row_keys import RowKeys
+
+APPLICATION = 0x48444C42
+"""SQLite's application_id of these files: the letters HDLB."""
+
+VERSION, WITHOUT_KEYS = 2, 1
+"""SQLite's user_version, raised when older versions of hidegl could not read the file.
+
+Files of 0.2 know rows by their numbers alone.
+"""
+
+ENDING = ".labels.db"
+"""What is added to the name of the data."""
+
+COLUMNS = "label_columns"
+"""The fact that names the columns of the table from which labels were taken over, as a JSON list. It may be absent."""
+
+KEY_COLUMNS = "key_columns"
+"""The fact that names the columns by which rows are known again, as a JSON list; null stands for the matrix."""
+
+ROW_KEYS = """
+CREATE TABLE row_keys (
+    row INTEGER PRIMARY KEY,     -- every row that an event names; below 0: it is not in the table any more
+    key TEXT NOT NULL            -- a hash of its id, or of its content
+);
+"""
+
+LABELS_VIEWS = (
+    """
+CREATE VIEW all_labels AS      -- also those of rows that are gone
+    WITH RECURSIVE final (class, target) AS (
+        SELECT class, class FROM classes
+        UNION ALL
+        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
+        WHERE classes.merged_into IS NOT NULL
+    )
+    SELECT given.row AS row, classes.name AS label FROM (
+        SELECT row, class, max(id) FROM events
+        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
+    ) AS given
+    JOIN final ON final.class = given.class
+    JOIN classes ON classes.class = final.target
+    WHERE classes.merged_into IS NULL AND NOT classes.deleted;
+""",
+    """
+CREATE VIEW labels AS
+    SELECT row, label FROM all_labels WHERE row >= 0 ORDER BY row;
+""",
+)
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    batch INTEGER NOT NULL,      -- events of one action share it
+    time TEXT NOT NULL,          -- UTC
+    source TEXT NOT NULL,        -- where it was done: card, map, doubts, review, search, classes, file
+    kind TEXT NOT NULL,          -- label, skip, class, undo or redo
+    row INTEGER,                 -- label, skip: from 0
+    class INTEGER,               -- label: NULL takes the label away; class: its number
+    name TEXT,                   -- class: all of it, as it is from then on
+    colour TEXT,
+    key TEXT,
+    merged_into INTEGER,
+    deleted INTEGER,
+    skipped INTEGER,             -- skip: 1, or 0 if the row was labelled later
+    target INTEGER               -- undo, redo: the batch
+);
+
+CREATE TABLE progress (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    labels INTEGER NOT NULL,
+    accuracy REAL NOT NULL,      -- expected
+    low REAL NOT NULL,
+    high REAL NOT NULL
+);
+
+CREATE VIEW undone AS
+    SELECT target AS batch FROM (
+        SELECT target, kind, max(id) FROM events WHERE kind IN ('undo', 'redo') GROUP BY target
+    ) WHERE kind = 'undo';
+
+CREATE VIEW classes AS
+    SELECT class, name, colour, key, merged_into, deleted FROM (
+        SELECT *, max(id) FROM events
+        WHERE kind = 'class' AND batch NOT IN (SELECT batch FROM undone) GROUP BY class
+    );
+
+{ROW_KEYS}{"".join(LABELS_VIEWS)}"""
+
+
+def check_kind(file: sqlite3.Connection, path: Path) -> None:
+    if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise UseError(f"{path} is a SQLite file, but not one of labels")
+    if version_of(file) > VERSION:
+        raise WorkError(f"{path} was written by a newer version of hidegl")
+
+
+def version_of(file: sqlite3.Connection) -> int:
+    return int(file.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def transaction(file: sqlite3.Connection) -> Iterator[None]:
+    """All statements of the context, or none: tables and views too."""
+    file.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        file.rollback()
+        raise
+    file.commit()
+
+
+def facts_of(keys: RowKeys) -> list[tuple[str, str]]:
+    names = json.dumps(keys.names, ensure_ascii=False)
+    return [(str(keys.n_rows), "n_rows"), (keys.fingerprint, "fingerprint"), (names, KEY_COLUMNS)]
+
+
+def key_columns(facts: dict[str, str]) -> list[str | None]:
+    """The columns by which the rows of a file are known again."""
+    try:
+        names = json.loads(facts[KEY_COLUMNS])
+    except (KeyError, TypeError, ValueError):
+        names = None
+    if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
+        raise sqlite3.DataError(f"its fact {KEY_COLUMNS} is no list of names")
+    return names
+
+
+def remembered_columns(file: sqlite3.Connection) -> list[str]:
+    found = file.execute("SELECT value FROM facts WHERE name = ?", (COLUMNS,)).fetchone()
+    if found is None:
+        return []
+    try:
+        columns = json.loads(found[0])
+    except (TypeError, ValueError):
+        columns = None
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise sqlite3.DataError(f"its fact {COLUMNS} is no list of names")
+    return columns
+
+
+def remember_columns(file: sqlite3.Connection, columns: Sequence[str]) -> None:
+    known = remembered_columns(file)
+    if set(columns) - set(known):
+        value = json.dumps(list(dict.fromkeys([*known, *columns])), ensure_ascii=False)
+        with file:
+            file.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (COLUMNS, value))
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

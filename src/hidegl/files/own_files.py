@@ -1,0 +1,150 @@
+"""The columns that hidegl adds to a table: free names for them, and how a file of ours is recognised later.
+
+An output ends in the group `label, confidence, given, unseen`. A file that a person fills in ends in a column `hidegl`:
+each of its cells holds the key of the row, and where the labels are that the user had when the file was written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hidegl.files.columns import is_numeric
+from hidegl.files.tables import Table
+
+RESULTS = ("label", "confidence", "given", "unseen")
+MARK, ROW, LABEL = "hidegl", "row", "label"
+
+PREFIX = re.compile(r"(hidegl_(\d+_)?)?")
+
+LOOKED_AT = 100
+"""How many cells are looked at to recognise a column of marks."""
+
+COLUMN, FILE = "column", "file"
+
+
+def free_prefix(taken: Iterable[str], wanted: Iterable[str]) -> str:
+    """What to put before the names of a group of columns so that none of them is taken: nothing, if all are free."""
+    names, group = {name.lower() for name in taken}, list(wanted)
+    number, prefix = 1, ""
+    while names & {f"{prefix}{name}" for name in group}:
+        number, prefix = number + 1, "hidegl_" if number == 1 else f"hidegl_{number}_"
+    return prefix
+
+
+def result_columns(table: Table) -> list[str]:
+    """The columns of an earlier result: a group at the end, in our order, with contents that only a result has.
+
+    Given labels have a confidence of 1, and no confidence is missing.
+    """
+    for n in (len(RESULTS), len(RESULTS) - 1):
+        names = table.names[-n:]
+        prefix = names[0].removesuffix(LABEL) if names else ""
+        if names == [f"{prefix}{name}" for name in RESULTS[:n]] and PREFIX.fullmatch(prefix):
+            return names if holds_results(table, *names[1:3]) else []
+    return []
+
+
+def holds_results(table: Table, confidence: str, given: str) -> bool:
+    sure, was_given = table.column(confidence), table.column(given)
+    if not (is_numeric(sure.type) and pa.types.is_boolean(was_given.type)) or sure.null_count or was_given.null_count:
+        return False
+    values = np.asarray(pc.cast(sure, pa.float64()).to_numpy())
+    certain = np.asarray(was_given.to_numpy(), dtype=bool)
+    return bool(np.all((values >= 0) & (values <= 1)) and np.all(values[certain] == 1))
+
+
+def own_columns(table: Table) -> list[str]:
+    """The columns that hidegl added to a table: an earlier result, or those of a file that a person fills in."""
+    return result_columns(table) or ([] if (name := mark_column(table)) is None else [name])
+
+
+def mark_column(table: Table) -> str | None:
+    """The column of marks; None if the table is no file for people."""
+    for name in reversed(table.names):
+        if re.fullmatch(rf"(hidegl_(\d+_)?)?{MARK}", name):
+            cells = table.column(name).drop_null().slice(0, LOOKED_AT).to_pylist()
+            if any(Mark.parsed(str(cell)) for cell in cells):
+                return name
+    return None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a file for people remembers about the table that it was written from."""
+
+    n_rows: int
+    id_column: str | None
+    """The column that the keys of rows are made of; None: all but `without`."""
+
+    without: tuple[str, ...]
+    sources: tuple[tuple[str, str], ...]
+    """Where labels are: ("column", its name), or ("file", its path from the folder of this file)."""
+
+    prefix: str = ""
+    """What stands before the names of our columns."""
+
+    def cells(self, keys: Iterable[str]) -> list[str]:
+        """The column `hidegl`, one cell per row."""
+        facts = [("of", str(self.n_rows))]
+        facts += [] if self.id_column is None else [("id", self.id_column)]
+        facts += [("without", name) for name in self.without]
+        facts += [("labels", f"{kind}:{name}") for kind, name in self.sources]
+        facts += [("prefix", self.prefix)] if self.prefix else []
+        rest = urlencode(facts)
+        return [f"key={key}&{rest}" for key in keys]
+
+    @classmethod
+    def parsed(cls, text: str | None) -> tuple[Mark, str] | None:
+        """The mark and the key of a cell; None if it is no such cell."""
+        facts = parse_qs(text or "")
+        key, n_rows = facts.get("key", [""])[0], facts.get("of", [""])[0]
+        if not re.fullmatch(r"[0-9a-f]{16}", key) or not re.fullmatch(r"\d{1,15}", n_rows):
+            return None
+        places = [tuple(place.split(":", 1)) for place in facts.get("labels", [])]
+        sources = tuple((kind, rest[0]) for kind, *rest in places if kind in (COLUMN, FILE) and rest)
+        id_column, prefix = facts.get("id", [None])[0], facts.get("prefix", [""])[0]
+        return cls(int(n_rows), id_column, tuple(facts.get("without", [])), sources, prefix), key
+
+
+@dataclass(frozen=True)
+class MarkedFile:
+    """A file for people that came back: the mark, the key of each line, and the column to fill in."""
+
+    mark: Mark
+    keys: list[str | None]
+    label: str
+    row: str | None
+
+    @classmethod
+    def of(cls, table: Table) -> MarkedFile | None:
+        """What a table remembers; None if it is no file of ours."""
+        name = mark_column(table)
+        if name is None:
+            return None
+        found = [None if cell is None else Mark.parsed(str(cell)) for cell in table.column(name).to_pylist()]
+        mark = next(one[0] for one in found if one is not None)
+        label, row = f"{mark.prefix}{LABEL}", f"{mark.prefix}{ROW}"
+        if label not in table.names:
+            return None
+        return cls(mark, [None if one is None else one[1] for one in found], label, row if row in table.names else None)
+
+
+def relative_sources(sources: Sequence[tuple[str, str]], folder: Path) -> tuple[tuple[str, str], ...]:
+    """The same places of labels, with paths of files as seen from a folder."""
+    return tuple((kind, name if kind == COLUMN else seen_from(Path(name), folder)) for kind, name in sources)
+
+
+def seen_from(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path.absolute(), folder.absolute())).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()

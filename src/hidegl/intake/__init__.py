@@ -1,0 +1,1 @@
+"""From what the user has (files, data frames, texts, images, arrays) to rows, labels and an embedder."""

@@ -1,0 +1,246 @@
+"""The calls of Python: read data, label it, and ask which rows to label or which labels to check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hidegl.basics.checks import check_count
+from hidegl.files.mistakes import UseError, WorkError
+from hidegl.intake.given_data import source_of
+from hidegl.intake.given_labels import find_labels
+from hidegl.intake.labelled import Result
+from hidegl.intake.notes import Notes, in_python
+from hidegl.intake.sources import MemorySource
+from hidegl.intake.tasks import InputOptions, Task, fitted
+from hidegl.questions.acceptance import check_precision
+from hidegl.questions.audits import JudgedLabel
+from hidegl.questions.suggestions import Suggestion
+
+Names = str | Sequence[str]
+
+
+def read(
+    data: Any,
+    labels: Any = None,
+    *,
+    text: Names | None = None,
+    columns: Names | None = None,
+    without: Names | None = None,
+    id: str | None = None,  # noqa: A002
+    embedder: str | None = None,
+    table: str | os.PathLike[str] | None = None,
+    encoding: str | None = None,
+    merge_names: bool = False,
+    cache: bool = True,
+    tune: bool = False,
+) -> Task:
+    """Rows to learn from, labels, and the embedder, from whatever you have. Nothing is printed.
+
+    It decides as `hidegl label` does: which columns to learn from, how texts and images become vectors, what fills
+    empty cells. `notes` of the answer say what was decided, and `left_out` which columns are not used, and why.
+
+    Parameters
+    ----------
+    data : path, list of paths, data frame, list of texts, list of images, or array
+        A file that `hidegl label` takes, several files with the same columns, or a folder of images; a data frame of
+        pandas or polars, or a table of pyarrow; a list or column of texts; a list of paths of images, of Pillow images
+        or of arrays of pixels; or a matrix.
+    labels : str, path, dict, array, or list of these, default=None
+        A column, a file, labels by row number (by id, if `id` is given), or one label per row with None where there is
+        none. Of a list of these, the later ones count where two differ. None: a column named label, class, target or y,
+        if there is one.
+    text : str or list of str, default=None
+        The column of text to learn from. None: the text that the rows are about.
+    columns, without : str or list of str, default=None
+        The columns to learn from, and those not to learn from.
+    id : str, default=None
+        The column of ids.
+    embedder : str, default=None
+        How texts or images become vectors, as in `hidegl.embedding.TextEmbedder` and `ImageEmbedder`.
+    table : path, default=None
+        A table of ids, labels or texts that stands next to a matrix.
+    encoding : str, default=None
+        The encoding of text files. None: UTF-8.
+    merge_names : bool, default=False
+        Merge classes whose names differ in case, space or accents only.
+    cache : bool, default=True
+        Cache the vectors of texts and images in files in the folder `.hidegl_cache` next to them.
+    tune : bool, default=False
+        Tune the sentence model by the labels, which takes minutes (extra `tune`).
+
+    Examples
+    --------
+    >>> import hidegl
+    >>> task = hidegl.read([[0.0, 1.0], [1.0, 0.0], [0.9, 0.1]], labels={0: "a", 1: "b"})
+    >>> task.y.tolist()
+    ['a', 'b', None]
+    """
+    with speaking_python():
+        source = source_of(data)
+        if isinstance(source, MemorySource) and source.is_texts:
+            text = text or "text"
+        options = InputOptions(
+            None if labels is None else label_places(labels, n_rows_of(source)),
+            id,
+            columns,
+            without,
+            merge_names,
+            text,
+            embedder,
+            cache,
+            encoding,
+            None if table is None else Path(table),
+            tune=tune,
+        )
+        return Task.read(source, Notes(words=in_python), options)
+
+
+def label(
+    data: Any,
+    labels: Any = None,
+    *,
+    accept: float | None = None,
+    effort: str = "default",
+    random_state: int = 0,
+    **options: Any,
+) -> Result:
+    """Label every row of your data from a few labels. Nothing is printed, and no file is written.
+
+    Parameters
+    ----------
+    data : path, list of paths, data frame, list of texts, list of images, array, or Task
+        As in `hidegl.read`, or what it returned.
+    labels : str, path, dict, array, or list of these, default=None
+        As in `hidegl.read`.
+    accept : float, default=None
+        Accept only the most confident labels, so that this share of them is expected to be right, such as 0.95.
+    effort : {"quick", "default", "best"}, default="default"
+        How much time to spend.
+    random_state : int, default=0
+        The seed: the same seed gives the same labels.
+    **options
+        `text`, `columns`, `without`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache` and
+        `tune`, as in `hidegl.read`.
+
+    Examples
+    --------
+    >>> import hidegl
+    >>> texts = ["a red car", "a blue car", "rain today", "sun and rain", "an old car", "rain again"]
+    >>> result = hidegl.label(texts, {0: "car", 2: "weather"}, embedder="words", effort="quick")
+    >>> result.labels.shape
+    (6,)
+    """
+    with speaking_python():
+        if accept is not None:
+            check_precision(accept, "accept")
+        task = task_of(data, labels, options)
+        task.labels.require("learn", task.source)
+        model, _ = fitted(task, task.notes, effort=effort, seed=random_state)
+        return Result(task, model, None if accept is None else model.acceptance(accept))
+
+
+def suggest(data: Any, n: int = 20, labels: Any = None, *, random_state: int = 0, **options: Any) -> list[Suggestion]:
+    """The rows to label next, the most helpful first, each with the reason. Works with and without labels.
+
+    Parameters
+    ----------
+    data : path, list of paths, data frame, list of texts, list of images, array, or Task
+        As in `hidegl.read`.
+    n : int, default=20
+        How many rows.
+    labels : str, path, dict, array, or list of these, default=None
+        As in `hidegl.read`.
+    random_state : int, default=0
+        The seed.
+    **options
+        As in `hidegl.label`.
+    """
+    with speaking_python():
+        task = task_of(data, labels, options)
+        check_count("n", n, 1, free := task.n_rows - task.labels.n_labels, why=f"only {free:,} rows have no label")
+        model, _ = fitted(task, task.notes, effort="quick", seed=random_state)
+        return [replace(one, row=task.row_of_data(one.row)) for one in model.suggestions(n)]
+
+
+def audit(
+    data: Any, labels: Any = None, *, effort: str = "quick", random_state: int = 0, **options: Any
+) -> list[JudgedLabel]:
+    """The probability that each given label is wrong, the most suspicious first: predicted from the other labels.
+
+    Parameters
+    ----------
+    data : path, list of paths, data frame, list of texts, list of images, array, or Task
+        As in `hidegl.read`.
+    labels : str, path, dict, array, or list of these, default=None
+        As in `hidegl.read`.
+    effort : {"quick", "default", "best"}, default="quick"
+        How much time to spend.
+    random_state : int, default=0
+        The seed.
+    **options
+        As in `hidegl.label`.
+    """
+    with speaking_python():
+        task = task_of(data, labels, options)
+        task.labels.require("judge", task.source)
+        model, _ = fitted(task, task.notes, effort=effort, seed=random_state)
+        return [one._replace(row=task.row_of_data(one.row)) for one in model.audit()]
+
+
+def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
+    """The task of some data; of one that was read before, with other labels if there are some."""
+    if not isinstance(data, Task):
+        return read(data, labels, **options)
+    if options:
+        raise UseError(f"{', '.join(options)} is for hidegl.read, which made this task")
+    if labels is None:
+        return replace(data, notes=Notes(words=in_python))
+    given = find_labels(data.table, label_places(labels, data.n_rows), data.id_column)
+    return replace(data, labels=given, notes=Notes(words=in_python))
+
+
+def n_rows_of(source: Any) -> int | None:
+    """How many rows data in memory have; None for files."""
+    return source.table.n_rows if isinstance(source, MemorySource) else None
+
+
+def label_places(labels: Any, n_rows: int | None) -> list[Any]:
+    """One or several places of labels as a list: a list is one place if it has one label per row."""
+    if not isinstance(labels, list | tuple):
+        return [labels]
+    places = [one for one in labels if is_place(one)]
+    if n_rows == len(labels) and len(places) < len(labels):
+        return [list(labels)]
+    several = any(not isinstance(one, str) for one in places)
+    if several or (n_rows != len(labels) and len(places) == len(labels) and len(labels) < MOST_PLACES):
+        return list(labels)
+    return [list(labels)]
+
+
+MOST_PLACES = 20
+"""A longer list of texts is one of labels, and no list of columns and files."""
+
+
+def is_place(one: Any) -> bool:
+    return isinstance(one, str | os.PathLike | Mapping | list | tuple) or hasattr(one, "shape")
+
+
+@contextmanager
+def speaking_python() -> Iterator[None]:
+    """Errors of this context name options as in Python."""
+    try:
+        yield
+    except (UseError, WorkError) as error:
+        text = in_python(str(error))
+        if text == str(error):
+            raise
+        raise type_of(error)(text) from error
+
+
+def type_of(error: Exception) -> Callable[[str], Exception]:
+    return UseError if isinstance(error, UseError) else WorkError

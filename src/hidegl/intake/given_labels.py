@@ -1,0 +1,173 @@
+"""The labels that the user gives, from all places together: columns, files, Studio's file, arrays and dicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.files.mistakes import UseError, named
+from hidegl.files.own_files import FILE, result_columns
+from hidegl.files.tables import Table
+from hidegl.intake.label_sources import LABEL_NAMES, LabelSource, Place, SourceReader
+from hidegl.intake.label_values import known
+from hidegl.spreading.labels import names_alike
+
+
+@dataclass
+class GivenLabels:
+    """y for the estimators, where it came from, and notes for the user."""
+
+    y: NDArray[Any] | None
+    source: str
+    """The places of labels, in words."""
+
+    columns: list[str] = field(default_factory=list)
+    """All columns that hold the class: nothing is learned from them."""
+
+    notes: list[str] = field(default_factory=list)
+    counts: str = ""
+    """How many labels came from where, in words."""
+
+    places: list[Place] = field(default_factory=list)
+    """Columns and files that hold these labels, the last of which wins."""
+
+    @property
+    def n_labels(self) -> int:
+        return 0 if self.y is None else int(np.sum(known(self.y)))
+
+    @property
+    def classes(self) -> list[Any]:
+        return [] if self.y is None else sorted(set(self.y[known(self.y)].tolist()), key=str)
+
+    def require(self, what: str | None, source: object) -> None:
+        """Raise an error unless there are labels of at least two classes, if they are needed for something."""
+        if what is None:
+            return
+        if self.y is None:
+            raise UseError(
+                f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {source}` says "
+                f"which rows to label first"
+            )
+        if self.n_labels == 0:
+            raise UseError(
+                f"no labels yet in {self.source}, only blanks: fill in some; `hidegl suggest {source}` says which rows "
+                f"help most"
+            )
+        if len(self.classes) == 1:
+            told = "".join(f"; {note}" for note in self.notes)
+            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
+
+
+def find_labels(
+    table: Table,
+    wanted: Sequence[Any],
+    id_column: str | None,
+    *,
+    merge_names: bool = False,
+    encoding: str | None = None,
+) -> GivenLabels:
+    """The labels of columns, files, arrays and dicts together; where two of them differ, the later one counts.
+
+    If none is wanted, a column named label, class, target or y is used. Names that differ in case, space or accents
+    only can be merged into the most frequent of them.
+    """
+    reader = SourceReader(table, id_column, encoding)
+    sources = [reader.read(one) for one in wanted or default_column(table)]
+    if not sources:
+        return GivenLabels(None, "")
+    found = merged(with_earlier(sources, reader), table.n_rows)
+    return merged_names(found) if merge_names else found
+
+
+def default_column(table: Table) -> list[str]:
+    """The column of labels if the user names none; the last choice is the label of an earlier result."""
+    by_name = {name.lower(): name for name in table.names}
+    names = [by_name[name] for name in LABEL_NAMES if name in by_name]
+    return [*names, *result_columns(table)[:1]][:1]
+
+
+def with_earlier(sources: Sequence[LabelSource], reader: SourceReader) -> list[LabelSource]:
+    """The sources, and before each file of ours the places of labels that it remembers and the user did not name."""
+    named_places = [source.place for source in sources if source.place is not None]
+    every: list[LabelSource] = []
+    for source in sources:
+        for place in source.earlier:
+            if not any(same_place(place, other) for other in named_places):
+                every.append(reader.read_remembered(place, source))
+                named_places.append(place)
+        every.append(source)
+    return every
+
+
+def same_place(one: Place, other: Place) -> bool:
+    """Whether two places of labels are one; a file may have been moved, but not renamed."""
+    if one[0] != other[0] or one[0] != FILE:
+        return one == other
+    return Path(one[1]).name == Path(other[1]).name
+
+
+def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
+    """The labels of all sources; the last that has one for a row wins, and a label that Studio took away is gone."""
+    parts = of_one_kind([as_objects(source.y) for source in sources])
+    y = np.full(n_rows, None, dtype=object)
+    changed, removed = 0, 0
+    for source, part in zip(sources, parts, strict=True):
+        rows = np.flatnonzero(known(part))
+        before = y[rows]
+        changed += sum(old is not None and old != new for old, new in zip(before, part[rows].tolist(), strict=True))
+        y[rows] = part[rows]
+        removed += sum(y[row] is not None for row in source.removed)
+        y[source.removed] = None
+    counts = [f"{int(np.sum(known(source.y))):,} in {source.words}" for source in sources]
+    counts += [f"{changed:,} changed"] * (changed > 0 or len(sources) > 1) + [f"{removed:,} removed"] * (removed > 0)
+    return GivenLabels(
+        y,
+        " and ".join(dict.fromkeys(source.words for source in sources)),
+        list(dict.fromkeys(name for source in sources for name in source.columns)),
+        [note for source in sources for note in source.notes],
+        ", ".join(counts),
+        [source.place for source in sources if source.place is not None],
+    )
+
+
+def as_objects(part: NDArray[Any]) -> NDArray[Any]:
+    """Labels with None where there is none, also of whole numbers."""
+    if part.dtype.kind == "O":
+        return part
+    y = part.astype(object)
+    y[~known(part)] = None
+    return y
+
+
+def of_one_kind(parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """All as whole numbers if every label is one, also where a file holds it as a text; otherwise all as names."""
+    every = {label for part in parts for label in part.tolist()} - {None}
+    if len({isinstance(label, str) for label in every}) < 2:
+        return parts
+    kind = int if all(is_whole_number(str(label)) for label in every) else str
+    return [np.array([None if label is None else kind(label) for label in part.tolist()], object) for part in parts]
+
+
+def is_whole_number(name: str) -> bool:
+    """Whether a name is a number exactly as it would be written."""
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) < 16 and str(int(name)) == name
+
+
+def merged_names(found: GivenLabels) -> GivenLabels:
+    """Names that differ in case, space or accents only become the most frequent of them."""
+    assert found.y is not None
+    counts = Counter(name for name in found.y.tolist() if isinstance(name, str))
+    for alike in names_alike(sorted(counts)):
+        usual = max(alike, key=lambda name: counts[name])
+        others = [name for name in alike if name != usual]
+        places = [i for i, name in enumerate(found.y.tolist()) if name in others]
+        found.y[places] = usual
+        found.notes.append(f"{named(others)} counts as {usual!r}, in {len(places):,} rows")
+    return found

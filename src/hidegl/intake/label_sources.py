@@ -1,0 +1,320 @@
+"""One place with labels: a column of the data, a file, Studio's file, an array, or a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hidegl.embedding.raw import is_frame
+from hidegl.embedding.tables import as_table
+from hidegl.files.label_files import read_label_columns, read_labels
+from hidegl.files.mistakes import UseError, named, perhaps
+from hidegl.files.opening import open_table
+from hidegl.files.own_files import COLUMN, FILE, Mark, MarkedFile, result_columns
+from hidegl.files.row_keys import RowKeys, placed_rows
+from hidegl.files.tables import MemoryTable, Table
+from hidegl.files.writing import DELIMITERS
+from hidegl.intake.label_values import as_column, known, load_label_array, parse_labels
+
+LABEL_NAMES = ("label", "labels", "class", "target", "y")
+
+Place = tuple[str, str]
+"""("column", its name) or ("file", its path)."""
+
+
+@dataclass
+class LabelSource:
+    """Labels of one place, on the rows of the data."""
+
+    y: NDArray[Any]
+    words: str
+    place: Place | None = None
+    columns: list[str] = field(default_factory=list)
+    """Columns of the data that hold these labels."""
+
+    notes: list[str] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    """Rows whose label a person took away there."""
+
+    earlier: list[Place] = field(default_factory=list)
+    """Where the other labels are, if the file remembers it."""
+
+
+@dataclass
+class SourceReader:
+    """Reads labels for the rows of a table."""
+
+    table: Table
+    id_column: str | None
+    encoding: str | None = None
+
+    def read(self, wanted: Any) -> LabelSource:
+        """The labels of a column, a path, a dict from rows (or ids) to labels, or an array with one per row."""
+        if isinstance(wanted, Mapping):
+            return self.of_dict(wanted)
+        if is_frame(wanted):
+            return self.of_lines(Path("labels"), MemoryTable(as_table(wanted)))
+        if not isinstance(wanted, str | Path):
+            return self.of_values(wanted)
+        if wanted in self.table.names:
+            return self.of_column(str(wanted))
+        path, names = Path(wanted), self.table.names
+        if not path.exists():
+            has = f"; the columns are {named(names, 8)}" if names else "; the data has no named columns"
+            advice = perhaps(str(wanted), names) or has
+            raise UseError(f"--labels {wanted}: there is no such column and no such file{advice}")
+        if not (path.is_file() or path.is_dir()):
+            raise UseError(f"--labels {wanted} is a device or a pipe: name a file")
+        return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
+
+    def read_remembered(self, place: Place, by: LabelSource) -> LabelSource:
+        """Labels of a place that a file of ours remembers."""
+        kind, name = place
+        if kind == COLUMN and name not in self.table.names:
+            missing = f"the column {name!r}, which the data does not have any more"
+        elif kind == FILE and not Path(name).is_file():
+            missing = f"{name}, which is not there any more: put it back, or name it with --labels as well"
+        else:
+            return self.read(name if kind == COLUMN else Path(name))
+        raise UseError(
+            f"{by.words} goes on from the labels in {missing}; to use its labels alone, delete its last column"
+        )
+
+    def of_column(self, name: str) -> LabelSource:
+        given, told = only_given(self.table, name)
+        y, notes = parse_labels(given, f"the column {name!r}")
+        return LabelSource(y, f"the column {name!r}", (COLUMN, name), [name], [*told, *notes])
+
+    def of_values(self, values: Any) -> LabelSource:
+        """One label per row."""
+        array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
+        if len(array) != self.table.n_rows:
+            raise UseError(
+                f"--labels has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label per "
+                f"row, None where there is none"
+            )
+        y, notes = parse_labels(array, "--labels")
+        return LabelSource(y, "labels", notes=notes)
+
+    def of_dict(self, labels: Mapping[Any, Any]) -> LabelSource:
+        """Labels by id, if the data has ids and these look like them; otherwise by row number."""
+        found, notes = parse_labels(as_arrow(list(labels.values())), "--labels")
+        keys = as_arrow(list(labels))
+        ids = None if self.id_column is None else self.table.column(self.id_column)
+        if ids is not None and (not pa.types.is_integer(keys.type) or pa.types.is_integer(ids.type)):
+            rows = rows_of_ids(ids, keys, "--labels")
+        else:
+            rows = rows_by_number(keys, self.table.n_rows, "--labels")
+        return LabelSource(placed(found, rows, self.table.n_rows, "--labels", str), "labels", notes=notes)
+
+    def of_database(self, path: Path) -> LabelSource:
+        """The labels that were given in Studio."""
+        stored = read_labels(path, RowKeys.of(self.table, self.id_column))
+        y = np.full(self.table.n_rows, None, dtype=object)
+        y[list(stored.names)] = list(stored.names.values())
+        notes = [] if stored.changes is None else [f"{path}: {stored.changes}"]
+        columns = taken_over(self.table, path)
+        return LabelSource(y, str(path), (FILE, str(path)), columns, notes, stored.removed)
+
+    def of_file(self, path: Path) -> LabelSource:
+        """One label per row in order, or labels of some rows: by their keys, by row number (`row`), or by id."""
+        if path.suffix == ".npy":
+            values = load_label_array(path)
+            if len(values) != self.table.n_rows:
+                raise UseError(
+                    f"{path} has {len(values):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
+                    f"per row"
+                )
+            y, notes = parse_labels(as_column(values), str(path))
+            return LabelSource(y, str(path), (FILE, str(path)), notes=notes)
+        lines = open_table(path, encoding=self.encoding if path.suffix.lower() in DELIMITERS else None)
+        return replace(self.of_lines(path, lines), place=(FILE, str(path)))
+
+    def of_lines(self, path: Path, lines: Table) -> LabelSource:
+        """The labels of a table of labels, which is called like its path."""
+        marked = MarkedFile.of(lines)
+        if marked is not None:
+            return self.of_marked(path, lines, marked)
+        names = {name.lower(): name for name in lines.names}
+        own = result_columns(lines)
+        value = next((names[name] for name in LABEL_NAMES if name in names), own[0] if own else None)
+        key = self.id_column if self.id_column in lines.names and self.id_column in self.table.names else None
+        if value is None:
+            rest = [name for name in lines.names if name not in (key, names.get("row"))]
+            if len(rest) != 1:
+                raise UseError(f"{path} must have a column named label; it has {named(lines.names)}")
+            value = rest[0]
+        given, told = only_given(lines, own[0] if own else value)
+        found, notes = parse_labels(given, str(path))
+        rows, shown, gone = self.rows_of(path, lines, key, names.get("row"), found, is_result=bool(own))
+        y = placed(found, rows, self.table.n_rows, path, shown)
+        return LabelSource(y, str(path), notes=[*told, *notes, *gone])
+
+    def rows_of(
+        self, path: Path, lines: Table, key: str | None, row: str | None, found: NDArray[Any], *, is_result: bool
+    ) -> tuple[NDArray[np.intp], Callable[[int], str], list[str]]:
+        """The row of each line, how it is called, and notes; −1 for a line whose row is gone."""
+        n_rows = self.table.n_rows
+        if key:
+            ids = lines.column(key)
+            return rows_of_ids(self.table.column(key), ids, path), lambda line: f"{key} {ids[line]}", []
+        if is_result and (moved := self.rows_of_result(path, lines, found)) is not None:
+            return moved[0], lambda line: f"row {moved[0][line]}", moved[1]
+        if row:
+            rows = rows_by_number(lines.column(row), n_rows, path)
+        elif lines.n_rows == n_rows:
+            rows = np.arange(n_rows)
+        else:
+            raise UseError(
+                f"{path} has {lines.n_rows:,} rows, but the data has {n_rows:,}: give one label per row, or add a "
+                f"column 'row' with row numbers from 0, or name an id column of both files with --id"
+            )
+        return rows, lambda line: f"row {rows[line]}", []
+
+    def rows_of_result(
+        self, path: Path, lines: Table, found: NDArray[Any]
+    ) -> tuple[NDArray[np.intp], list[str]] | None:
+        """The rows of an earlier output by their content; None if no row of it is in the data."""
+        ours = {*result_columns(self.table), *result_columns(lines)}
+        names = [name for name in self.table.names if name in lines.names and name not in ours]
+        before, now = RowKeys(lines, names), RowKeys(self.table, names)
+        labelled = np.flatnonzero(known(found)).tolist()
+        if not names or not labelled:
+            return None
+        where = placed_rows(dict(zip(labelled, before.of_rows(labelled), strict=True)), now)
+        return (rows_at(where, lines.n_rows), notes_of_gone(path, labelled, where)) if where else None
+
+    def of_marked(self, path: Path, lines: Table, marked: MarkedFile) -> LabelSource:
+        """The labels of a file that hidegl wrote to be filled in."""
+        found, notes = parse_labels(lines.column(marked.label), str(path))
+        mark, labelled = marked.mark, np.flatnonzero(known(found)).tolist()
+        numbers = None if marked.row is None else lines.column(marked.row).to_pylist()
+        keys = self.keys_of(mark)
+        rows = np.full(lines.n_rows, -1, dtype=np.intp)
+        with_key = [line for line in labelled if marked.keys[line] is not None]
+        where: dict[int, int] = {}
+        if keys is not None:
+            stored = {line: (number_of(numbers, line), str(marked.keys[line])) for line in with_key}
+            where = placed_lines(stored, keys)
+        if with_key and not where and mark.n_rows != self.table.n_rows:
+            raise UseError(
+                f"{path} was written for a table of {mark.n_rows:,} rows, and none of its rows is in this one of "
+                f"{self.table.n_rows:,}"
+            )
+        rows[list(where)] = list(where.values())
+        by_number = [line for line in labelled if marked.keys[line] is None or not where]
+        if by_number:
+            if marked.row is None:
+                raise UseError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
+            column = lines.column(marked.row).take(pa.array(by_number))
+            rows[by_number] = rows_by_number(column, self.table.n_rows, path)
+        y = placed(found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
+        gone = notes_of_gone(path, labelled, {line: 0 for line in labelled if rows[line] >= 0})
+        earlier = [(kind, str(path.parent / name) if kind == FILE else name) for kind, name in mark.sources]
+        return LabelSource(y, str(path), notes=[*notes, *gone], earlier=earlier)
+
+    def keys_of(self, mark: Mark) -> RowKeys | None:
+        """The keys of the rows, made as those in a file of ours; None if the data lacks its id."""
+        if mark.id_column is not None and mark.id_column not in self.table.names:
+            return None
+        return RowKeys.of(self.table, mark.id_column, mark.without)
+
+
+def as_arrow(values: Any) -> pa.ChunkedArray:
+    """Labels from Python as a column."""
+    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    if array.ndim != 1:
+        raise UseError(f"--labels must have one dimension, got the shape {array.shape}")
+    if array.dtype.kind in "US":
+        array = array.astype(str).astype(object)
+    plain = [None if value is None or value != value else value for value in array.tolist()]
+    try:
+        return pa.chunked_array([pa.array(plain)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        texts = [None if value is None else str(value) for value in plain]
+        return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def number_of(numbers: list[Any] | None, line: int) -> int:
+    """The row number in a line of a file of ours; −1 if a person took it away."""
+    number = None if numbers is None else numbers[line]
+    return number if isinstance(number, int) else -1
+
+
+def placed_lines(stored: Mapping[int, tuple[int, str]], keys: RowKeys) -> dict[int, int]:
+    """The row of each line of a file of ours, by its number and its key; the lines of rows that are gone are left out.
+
+    Lines with the same number are one row.
+    """
+    names = {line: number if number >= 0 else -1 - line for line, (number, _) in stored.items()}
+    where = placed_rows({names[line]: key for line, (_, key) in stored.items()}, keys)
+    return {line: where[name] for line, name in names.items() if name in where}
+
+
+def rows_at(where: Mapping[int, int], n_lines: int) -> NDArray[np.intp]:
+    rows = np.full(n_lines, -1, dtype=np.intp)
+    rows[list(where)] = list(where.values())
+    return rows
+
+
+def notes_of_gone(path: Path, labelled: list[int], where: Mapping[int, int]) -> list[str]:
+    n = len(labelled) - len(where)
+    if not n:
+        return []
+    return [f"{path}: {n:,} labelled row{' is' if n == 1 else 's are'} not in the data any more, or changed"]
+
+
+def taken_over(table: Table, path: Path) -> list[str]:
+    """The columns of a table from which Studio took over labels of its file."""
+    return [name for name in read_label_columns(path) if name in table.names]
+
+
+def placed(
+    found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: object, where: Callable[[int], str]
+) -> NDArray[Any]:
+    """Labels at their rows, none at −1. A row may have the same label twice, but not two."""
+    y = np.full(n_rows, None, dtype=object)
+    for place in np.flatnonzero(known(found) & (rows >= 0)).tolist():
+        row, label = rows[place], found[place : place + 1].tolist()[0]
+        if y[row] not in (None, label):
+            raise UseError(
+                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
+            )
+        y[row] = label
+    return y
+
+
+def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
+    """The labels of a column; of an output of hidegl, those that a person gave. And notes for the user."""
+    column, own = table.column(name), result_columns(table)
+    if name not in own[:1]:
+        return column, []
+    kept = pc.if_else(pc.fill_null(table.column(own[2]), False), column, pa.scalar(None, column.type))
+    return kept, ["this is an output of hidegl: its labels count where 'given' is true"]
+
+
+def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object) -> NDArray[np.intp]:
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise UseError(f"{path}: the column 'row' must hold row numbers, from 0")
+    rows = column.to_numpy()
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise UseError(f"{path}: there is no row {outside[0]}; the data has rows 0 to {n_rows - 1:,}")
+    return rows.astype(np.intp)
+
+
+def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> NDArray[np.intp]:
+    place = {str(value): number for number, value in enumerate(ids.to_pylist())}
+    missing = [value for value in wanted.to_pylist() if str(value) not in place]
+    if missing:
+        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
+    if len(place) < len(ids):
+        raise UseError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
+    return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)

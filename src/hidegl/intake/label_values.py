@@ -1,0 +1,99 @@
+"""From columns and arrays as people write them to labels: names or whole numbers, and blanks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hidegl.files.codes import EXACT
+from hidegl.files.columns import is_text, spoken
+from hidegl.files.mistakes import UseError, unreadable_array
+from hidegl.spreading.labels import UNLABELLED, is_blank
+
+MOST_CLASSES = 1000
+
+
+def known(y: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([value is not None for value in y], dtype=bool) if y.dtype.kind == "O" else y != UNLABELLED
+
+
+def load_label_array(path: Path) -> NDArray[Any]:
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise unreadable_array(path, error) from error
+    if values.ndim != 1 and values.size != len(values):
+        raise UseError(f"{path} must hold one label per row, got an array of shape {values.shape}")
+    return values.reshape(-1)
+
+
+def as_column(values: NDArray[Any]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values.astype(str) if values.dtype.kind in "US" else values)])
+
+
+def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], list[str]]:
+    """Labels as whole numbers with −1, or as strings with None; and notes for the user."""
+    kind = column.type
+    notes: list[str] = []
+    if pa.types.is_dictionary(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), None, dtype=object), notes
+    if pa.types.is_boolean(kind):
+        column, kind = pc.cast(column, pa.string()), pa.string()
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        y = whole_numbers(pc.cast(column, pa.float64()).to_numpy(), where)
+    elif pa.types.is_integer(kind):
+        y = integers(column)
+    elif is_text(kind):
+        y, blank = text_labels(column)
+        for text, n in blank.items():
+            notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
+    else:
+        raise UseError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
+    if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
+        notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
+    n_classes = len(set(y[known(y)].tolist()))
+    if n_classes > MOST_CLASSES:
+        raise UseError(
+            f"{where} holds {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
+            f"text? Name the column or file of the labels with --labels"
+        )
+    return y, notes
+
+
+def integers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Whole numbers, with −1 for nothing; as texts if some have no room in 64 bits with a sign."""
+    try:
+        return pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
+    except pa.ArrowInvalid:
+        return np.array(pc.cast(column, pa.string()).to_pylist(), dtype=object)
+
+
+def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
+    given = values[np.isfinite(values)]
+    if np.any(np.abs(given) > EXACT):
+        raise UseError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
+    if np.any(given != np.round(given)):
+        broken = given[given != np.round(given)][0]
+        raise UseError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
+    return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
+
+
+def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
+    """Names without surrounding space, None for blanks; and the count of each blank word, such as "unknown"."""
+    y = np.full(len(column), None, dtype=object)
+    blank: dict[str, int] = {}
+    for row, value in enumerate(column.to_pylist()):
+        text = "" if value is None else value.strip()
+        if not is_blank(text):
+            y[row] = text
+        elif text:
+            blank[text] = blank.get(text, 0) + 1
+    return y, blank

@@ -1,0 +1,52 @@
+"""What was found while data were read: notes for the user, in order. Nothing is printed here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+ATTENTION = "note"
+"""What a note is about that the user should read in any case."""
+
+
+class Note(NamedTuple):
+    """A line for the user."""
+
+    about: str
+    """One word: "read", "left out", "labels", "embedded", or "note"."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.text}"
+
+
+class Notes(list[Note]):
+    """Notes in the order in which they were taken. `shown` is called with each, as soon as it is taken.
+
+    `words` rewrites the text of a note: the command line and Python name their options differently.
+    """
+
+    def __init__(
+        self,
+        shown: Callable[[Note], None] = lambda _: None,
+        *,
+        verbose: bool = False,
+        words: Callable[[str], str] = str,
+    ) -> None:
+        super().__init__()
+        self._shown, self._words, self.verbose = shown, words, verbose
+
+    def note(self, about: str, text: str) -> None:
+        self.append(Note(about, self._words(text)))
+        self._shown(self[-1])
+
+    def warn(self, text: str) -> None:
+        self.note(ATTENTION, text)
+
+
+def in_python(text: str) -> str:
+    """The same text with options named as in Python: `labels` in place of `--labels`."""
+    text = re.sub(r"`hidegl (\w+)[^`]*`", r"`hidegl.\1`", text)
+    return re.sub(r"(?<![\w-])--([a-z]+)(?:-([a-z]+))?", lambda m: m[1] + (f"_{m[2]}" if m[2] else ""), text)

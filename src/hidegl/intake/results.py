@@ -1,0 +1,141 @@
+"""What users get of labelled rows: columns with free names, rows to review, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hidegl.files.mistakes import WorkError, named, writing
+from hidegl.files.opening import open_table
+from hidegl.files.own_files import (
+    LABEL,
+    MARK,
+    RESULTS,
+    ROW,
+    Mark,
+    MarkedFile,
+    free_prefix,
+    mark_column,
+    relative_sources,
+)
+from hidegl.files.tables import MemoryTable
+from hidegl.files.writing import Takes, label_columns
+from hidegl.intake.label_values import text_labels
+from hidegl.intake.tasks import Model, Task
+from hidegl.showing.tallies import Tally
+from hidegl.spreading.stream import LabelledBlock
+
+REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
+"""The columns of a file for review, next to those of the input and a blank label."""
+
+
+@dataclass(frozen=True)
+class ResultNames:
+    """Names for the columns of results that no column of the data has."""
+
+    prefix: str
+    note: str | None
+    """Which names were taken, for the user."""
+
+    @classmethod
+    def beside(cls, names: Sequence[str]) -> ResultNames:
+        prefix = free_prefix(names, RESULTS)
+        if not prefix:
+            return cls(prefix, None)
+        taken = named(repr(name) for name in names if name.lower() in RESULTS)
+        return cls(prefix, f"the data has a column {taken} of its own: results are in {prefix}label and so on")
+
+    def columns(self, block: LabelledBlock, takes: Takes | None = None, *, with_given: bool = True) -> dict[str, Any]:
+        """The results of a block of rows; labels that are not accepted are blank."""
+        found = label_columns(block, takes)
+        return {f"{self.prefix}{name}": values for name, values in found.items() if with_given or name != "given"}
+
+
+@dataclass(frozen=True)
+class FillIn:
+    """The columns of a file that a person fills in: those of the user, ours, a blank label, and a mark.
+
+    The mark of each row has its key, and where the labels are that there are already.
+    """
+
+    task: Task
+    own: list[str]
+    """The columns of the user. A column of labels with the name of the one to fill in is that one."""
+
+    ours: tuple[str, ...]
+    mark: Mark
+
+    @classmethod
+    def of(cls, task: Task, own: Iterable[str], ours: tuple[str, ...], folder: Path | None = None) -> FillIn:
+        """`folder` is where the file will be."""
+        old = mark_column(task.table)
+        labels = [name for name in task.labels.columns if name.lower() == LABEL]
+        names = [name for name in own if name not in (*labels, old)]
+        without = () if task.key_column is not None else tuple(task.not_in_keys)
+        places = relative_sources(task.labels.places, folder or Path())
+        prefix = free_prefix(names, (ROW, *ours, LABEL, MARK))
+        return cls(task, names, ours, Mark(task.n_rows, task.key_column, without, places, prefix))
+
+    def columns(self, rows: NDArray[np.intp], own: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+        prefix, keys = self.mark.prefix, self.task.keys.of_rows(rows.tolist())
+        return {
+            f"{prefix}{ROW}": rows,
+            **{name: own[name] for name in self.own},
+            **{f"{prefix}{name}": ours[name] for name in self.ours},
+            f"{prefix}{LABEL}": pa.nulls(len(rows), pa.string()),
+            f"{prefix}{MARK}": pa.array(self.mark.cells(keys), pa.string()),
+        }
+
+
+def review_facts(block: LabelledBlock, left: NDArray[np.intp]) -> dict[str, Any]:
+    """The two most likely classes of some rows of a block."""
+    found = (block.labels, np.round(block.confidence, 4), block.second, np.round(block.second_confidence, 4))
+    return {name: column[left] for name, column in zip(REVIEW_NAMES, found, strict=True)}
+
+
+def n_filled_in(path: Path) -> int:
+    """How many labels a person has filled into a file of ours; 0 if it is no such file."""
+    if not path.is_file():
+        return 0
+    try:
+        table = open_table(path)
+    except (ValueError, WorkError):
+        return 0
+    marked = MarkedFile.of(table)
+    if marked is None:
+        return 0
+    labels, _ = text_labels(table.column(marked.label).cast(pa.string()))
+    return sum(label is not None for label in labels)
+
+
+def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
+    from hidegl.showing.report import write_report
+
+    with writing(path):
+        write_report(
+            path,
+            model,
+            title=task.source.title,
+            tally=tally,
+            describe=lambda rows: named_rows(task, rows),
+            seconds=seconds,
+            thumbnails=task.thumbnails,
+            facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
+        )
+
+
+def named_rows(task: Task, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[Any]]:
+    """The columns that identify rows for a person: row number, id and text."""
+    described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
+    names = task.identifying_columns
+    if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
+        found = task.table.take(np.asarray(rows), names)
+        columns = {name: found.column(name).to_pylist() for name in names}
+        described |= {name: values for name, values in columns.items() if values != described["row"]}
+    return described

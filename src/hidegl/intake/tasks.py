@@ -1,0 +1,367 @@
+"""From what the user has to rows, labels and an embedder: a task for a model."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
+from hidegl.files.columns import is_text, is_vector
+from hidegl.files.label_files import check_before_writing
+from hidegl.files.mistakes import UseError, named
+from hidegl.files.own_files import own_columns, result_columns
+from hidegl.files.reading import read_rows
+from hidegl.files.row_keys import RowKeys
+from hidegl.files.tables import Table
+from hidegl.files.writing import Signs
+from hidegl.intake import image_rows
+from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.intake.given_labels import GivenLabels, find_labels
+from hidegl.intake.label_sources import taken_over
+from hidegl.intake.notes import Notes
+from hidegl.intake.sources import MemorySource, Source, with_table
+from hidegl.intake.table_rows import learned_table
+from hidegl.intake.text_rows import TextVectors, texts_of
+from hidegl.structure.views import LearnedView
+
+Model = HiDeGL | AutoHiDeGL
+
+IDS = ("an id", "it names the rows")
+"""Why columns are left out that may identify rows."""
+
+NO_LABELS = GivenLabels(None, "")
+
+
+class InputOptions(NamedTuple):
+    """What the user says about the data."""
+
+    labels: Sequence[Any] | None = None
+    """Columns, files, arrays and dicts, the last of which wins."""
+
+    id_column: str | None = None
+    columns: str | Sequence[str] | None = None
+    without: str | Sequence[str] | None = None
+    merge_names: bool = False
+    text: str | Sequence[str] | None = None
+    embedder: str | None = None
+    cache: bool = True
+    encoding: str | None = None
+    table: Path | None = None
+    labels_to: str | None = None
+    """What labels are needed for, such as "learn"; None if it works without."""
+
+    safe_csv: bool = False
+    store: Path | None = None
+    """The file of labels that Studio writes."""
+
+    tune: bool = False
+    """Whether to tune the sentence model by the labels."""
+
+
+@dataclass(repr=False)
+class Task:
+    """Rows to learn from, the labels that are known, and how both were made of the data.
+
+    Attributes
+    ----------
+    rows : array or rows
+        What `AutoHiDeGL.fit` takes: an array, named rows, or rows on disk if they do not fit into memory.
+    y : array of shape (n_rows,) or None
+        The labels; None where there is none.
+    embedder : TextEmbedder, ImageEmbedder, TableEncoder or None
+        What made vectors of the data.
+    notes : list of Note
+        What was found, in order.
+    left_out : dict
+        The columns that are not used, each with the reason.
+    """
+
+    source: Source | MemorySource
+    table: Table
+    columns: Columns
+    labels: GivenLabels
+    id_column: str | None
+    rows: Any = None
+    embedder: Embedder | None = None
+    safe_csv: bool = False
+    notes: Notes = field(default_factory=Notes)
+    readable: NDArray[np.bool_] | None = None
+    """Which of all images could be read; None if rows are no images."""
+
+    @classmethod
+    def read(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
+        if image_rows.are_in(source):
+            return cls.of_images(source, notes, options)
+        table, id_column = opened(source, options), options.id_column
+        if id_column is not None:
+            check_id(table, id_column)
+        given = find_labels(
+            table, options.labels or (), id_column, merge_names=options.merge_names, encoding=options.encoding
+        )
+        if options.store is not None and options.store.exists():
+            given.columns += [name for name in taken_over(table, options.store) if name not in given.columns]
+        chosen = choose_columns(
+            table,
+            wanted=split(options.columns),
+            without=split(options.without) or [],
+            id_column=id_column,
+            label_columns=given.columns,
+            text=split(options.text),
+        )
+        if options.embedder is not None and chosen.kind != "texts":
+            raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
+        if options.tune and chosen.kind != "texts":
+            raise UseError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
+        given.require(options.labels_to, source)
+        task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes)
+        if options.store is not None and options.store.exists():
+            check_before_writing(options.store, task.keys)
+        if chosen.kind == "table" and stays_on_disk(table, chosen):
+            task.leave_numbers()
+        task.summarise()
+        task.take_rows(options)
+        return task
+
+    @classmethod
+    def of_images(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
+        """Every image is a row, and its path is the id."""
+        refused = {
+            "--columns": options.columns,
+            "--without": options.without,
+            "--text": options.text,
+            "--table": options.table,
+        }
+        if options.tune:
+            raise UseError(f"--tune is for texts, but {source} holds images")
+        for option, value in refused.items():
+            if value is not None:
+                raise UseError(f"{option} is for tables, but {source} holds images")
+        everything = image_rows.all_paths(source)
+        id_column = None if isinstance(source, MemorySource) else image_rows.PATH
+        if list(options.labels or ()) == [image_rows.FOLDERS]:
+            given = GivenLabels(image_rows.folders_of(source, everything), "the names of folders")
+            given.counts = f"{given.n_labels:,} in {given.source}"
+        else:
+            given = find_labels(
+                everything, options.labels or (), id_column, merge_names=options.merge_names, encoding=options.encoding
+            )
+        given.require(options.labels_to, source)
+        found, embedder = image_rows.learned(source, notes, options.embedder or "auto", cached=options.cache)
+        if given.y is not None:
+            n_before, given.y = given.n_labels, given.y[found.readable]
+            lost = n_before - given.n_labels
+            given.counts += f", {lost:,} of them for images that cannot be read" if lost else ""
+        task = cls(source, found.table, Columns([], "images"), given, image_rows.PATH, found.vectors, embedder)
+        task.safe_csv, task.notes, task.readable = options.safe_csv, notes, found.readable
+        task.summarise()
+        return task
+
+    def leave_numbers(self) -> None:
+        """Learn from the numbers alone, because the rows are read from disk."""
+        kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
+        others = [name for name in self.columns.kinds if name not in kinds]
+        if not kinds:
+            raise UseError(f"{self.source} does not fit into memory, and has no columns of numbers to read in parts")
+        left_out = self.columns.left_out | dict.fromkeys(others, "not a number, in a file larger than the memory")
+        self.columns = Columns(list(kinds), "table", left_out, kinds)
+
+    def take_rows(self, options: InputOptions) -> None:
+        """Make the rows of the columns, with an embedder if that takes one."""
+        table, columns = self.table, self.columns
+        if columns.kind == "texts":
+            vectors = TextVectors(self.source.path, self.notes, cached=options.cache)
+            y = self.labels.y if options.tune else None
+            self.rows, embedder = vectors.learned(texts_of(table, columns.features), options.embedder or "auto", y)
+            embedder.columns = columns.features
+            self.embedder = embedder
+        elif columns.kind != "matrix" and stays_on_disk(table, columns):
+            self.rows = read_rows(self.source.pattern, columns.features)
+        elif columns.kind == "table":
+            self.rows, self.embedder = learned_table(table, columns, self.notes)
+        else:
+            self.rows = matrix_of(table, columns)
+
+    def summarise(self) -> None:
+        """Note what was read."""
+        notes = self.notes
+        notes.note("read", f"{self.source}: {self.table.n_rows:,} rows; learning from {self.columns}")
+        if self.columns.left_out:
+            notes.note("left out", explain(self.columns.left_out))
+        if self.labels.y is not None:
+            several = f"{self.labels.n_labels:,}: " if ", " in self.labels.counts else ""
+            notes.note("labels", several + self.labels.counts)
+        for note in (*self.table.notes, *self.labels.notes):
+            notes.warn(note)
+
+    def __repr__(self) -> str:
+        return f"Task({self.source}: {self.n_rows:,} rows from {self.columns}, {self.labels.n_labels:,} labels)"
+
+    @property
+    def path(self) -> Path:
+        """The data, next to which outputs stand."""
+        assert self.source.path is not None
+        return self.source.path
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def y(self) -> NDArray[Any] | None:
+        return self.labels.y
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return self.columns.left_out
+
+    def row_of_data(self, row: int) -> int:
+        """The number of a row among all data, images that cannot be read included."""
+        return row if self.readable is None else int(np.flatnonzero(self.readable)[row])
+
+    @cached_property
+    def keys(self) -> RowKeys:
+        """What identifies each row when the data change: its id if it has one, and its content otherwise."""
+        return RowKeys.of(self.table, self.key_column, self.not_in_keys)
+
+    @cached_property
+    def key_column(self) -> str | None:
+        """The column that identifies rows: the id of the user, or one that was left out as an id, if none repeats."""
+        ids = [name for name, why in self.left_out.items() if why in IDS]
+        names = ids if self.id_column is None else [self.id_column, *ids]
+        return next((name for name in names if is_unique(self.table.column(name))), None)
+
+    @property
+    def own_id(self) -> str | None:
+        """The column of ids: the one that the user named, or one that holds nothing else."""
+        return self.id_column or next((name for name, why in self.left_out.items() if why == "an id"), None)
+
+    @property
+    def not_in_keys(self) -> list[str]:
+        """Columns that may change while their row stays the same: labels and results."""
+        names = [name for name in self.table.names if name.lower() in ALWAYS_LABELS]
+        return list(dict.fromkeys([*self.labels.columns, *names, *own_columns(self.table)]))
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns that go to the output: all except vectors and those of an earlier result."""
+        ours = result_columns(self.table)
+        names = [name for name in self.table.names if name not in ours]
+        return [name for name in names if not is_vector(self.table.schema.field(name).type)]
+
+    @property
+    def preprocess(self) -> str:
+        """What `AutoHiDeGL` has to know about the columns."""
+        return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
+
+    @property
+    def views(self) -> dict[str, int]:
+        """The views of rows that an embedder has made, as `AutoHiDeGL` takes them."""
+        return {} if self.embedder is None else self.embedder.views_
+
+    @property
+    def learned(self) -> dict[str, LearnedView]:
+        """How to judge the views that were learned from the labels."""
+        return self.embedder.learned_ if isinstance(self.embedder, TextEmbedder) else {}
+
+    @property
+    def signs(self) -> Signs:
+        """The signs of the text file that was read, for those that are written."""
+        layout = self.table.layout
+        return Signs(safe=self.safe_csv) if layout is None else Signs(layout.delimiter, layout.decimal, self.safe_csv)
+
+    @property
+    def image_of(self) -> Callable[[int], tuple[bytes, str]] | None:
+        """From a row to an image for a browser, where rows are images."""
+        return partial(image_rows.image_of, self.source, self.table) if self.columns.kind == "images" else None
+
+    @property
+    def thumbnails(self) -> Callable[[NDArray[np.intp]], list[str]] | None:
+        """From rows to small images, where rows are images."""
+        return partial(image_rows.thumbnails, self.source, self.table) if self.columns.kind == "images" else None
+
+    @property
+    def identifying_columns(self) -> list[str]:
+        """The columns by which a person recognises a row: the id, and the longest text."""
+        ours = own_columns(self.table)
+        texts = {
+            name: length
+            for name in self.table.names
+            if is_text(self.table.schema.field(name).type)
+            and name not in (*self.labels.columns, *ours)
+            and (length := text_length(self.table, name))
+        }
+        longest = max(texts, key=lambda name: texts[name], default=None)
+        return [name for name in dict.fromkeys([self.own_id, longest]) if name is not None]
+
+
+def is_unique(column: pa.ChunkedArray) -> bool:
+    return column.null_count == 0 and len(column.unique()) == len(column)
+
+
+def check_id(table: Table, id_column: str) -> None:
+    if id_column not in table.names:
+        has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
+        raise UseError(f"--id: there is no column {id_column!r}; {has}")
+
+
+def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
+    """The rows that a model was made from, to be shown."""
+    of_images = image_rows.are_in(source)
+    table: Table = image_rows.all_paths(source) if of_images else opened(source, options)
+    if table.n_rows != n_rows:
+        raise UseError(
+            f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
+        )
+    if options.id_column is not None:
+        check_id(table, options.id_column)
+    id_column = image_rows.PATH if of_images else options.id_column
+    return Task(source, table, Columns([], "images" if of_images else "matrix"), NO_LABELS, id_column)
+
+
+def opened(source: Source | MemorySource, options: InputOptions) -> Table:
+    table = source.open(options.encoding)
+    return table if options.table is None else with_table(source, table, options.table, options.encoding)
+
+
+def split(names: str | Sequence[str] | None) -> list[str] | None:
+    """Names that are separated by commas on the command line, and may be a list in Python."""
+    if names is not None and not isinstance(names, str):
+        return list(names) or None
+    return [name.strip() for name in names.split(",") if name.strip()] if names else None
+
+
+def text_length(table: Table, name: str) -> float:
+    some = table.first_rows(name).slice(0, 100).to_pylist()
+    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None, ""}) > 1 else 0.0
+
+
+# Learning
+
+
+def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
+    """A fitted model of the task, which predicts raw rows, and the seconds it took."""
+    model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=notes.verbose)
+    begun = time.perf_counter()
+    with warnings_as_notes(notes):
+        model.fit(task.rows, task.labels.y, learned=task.learned)
+    return model.with_embedder(task.embedder), time.perf_counter() - begun
+
+
+@contextmanager
+def warnings_as_notes(notes: Notes) -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
+        notes.warn(text)
