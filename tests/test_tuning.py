@@ -19,8 +19,9 @@ from hidegl.structure.views import LearnedView
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from commands import hidegl
-from hidegl.cli import cache, trust
+from hidegl.cli import trust
 from hidegl.cli.running import run
+from hidegl.intake import vector_cache
 from test_texts import sentences
 
 pytestmark = pytest.mark.filterwarnings(
@@ -216,7 +217,7 @@ def write(path, columns):
 
 
 def test_label_tunes_once_for_the_same_labels(folder, network, monkeypatch, capsys):
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(vector_cache, "WORTH_KEEPING", 0.0)
     write("notes.csv", {"note": TEXTS, "topic": [topic or "" for topic in Y]})
     command = f"label notes.csv --labels topic --embedder {network} --tune --effort quick --model notes.hidegl -f"
 
