@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 ATTENTION = "note"
@@ -44,6 +46,16 @@ class Notes(list[Note]):
 
     def warn(self, text: str) -> None:
         self.note(ATTENTION, text)
+
+
+@contextmanager
+def warnings_as_notes(notes: Notes) -> Iterator[None]:
+    """A context in which each warning becomes a note."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
+        notes.warn(text)
 
 
 def in_python(text: str) -> str:
