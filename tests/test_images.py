@@ -75,6 +75,19 @@ def test_labels_are_the_names_of_folders(folder, digits, capsys):
     assert (found.label == truth).mean() > 0.85
 
 
+def test_answers_add_to_the_names_of_folders(folder, digits, capsys):
+    images, y = digits
+    for number, (pixels, digit) in enumerate(zip(images[:100], y, strict=False)):
+        place = folder / "photos" / ("unlabelled" if number % 4 else f"digit {digit}")
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(place / f"{number}.png")
+    hidegl("suggest photos --labels folders --embedder pixels -n 5")
+    asked = pd.read_csv("photos.to_label.csv").assign(label="another")
+    asked.to_csv("photos.to_label.csv", index=False)
+    hidegl("label photos --labels photos.to_label.csv --embedder pixels --effort quick -o out.csv")
+    assert "30: 25 in the names of folders, 5 in photos.to_label.csv, 0 changed" in capsys.readouterr().err
+
+
 def test_what_cannot_be_read_is_named_and_left_out(folder, digits, capsys):
     names = write_digits(folder, digits)
     whole = (folder / "digits" / names[0]).read_bytes()

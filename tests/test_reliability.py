@@ -468,7 +468,7 @@ def test_a_failure_leaves_all_outputs_as_they_were(folder, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hidegl.cli.outputs.write_report_of", full)
+    monkeypatch.setattr("hidegl.intake.results.write_report_of", full)
     assert run(shlex.split(command)) == 1
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

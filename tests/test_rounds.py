@@ -55,10 +55,12 @@ def test_five_rounds_by_files_alone(question, folder, capsys):
     pd.DataFrame({**columns, "topic": first}).to_csv("t.csv", index=False)
     labels, counts, right = "topic", [], []
     for number in range(ROUNDS):
-        command(f"label t.csv --labels {labels} --accept .999 --effort quick --force")
+        accept = "--accept .999" if question == "review" else ""
+        command(f"label t.csv --labels {labels} {accept} --effort quick --force")
         n, table = labels_in("t.labelled.csv")
         counts.append(n)
-        right.append(np.mean(hidegl.label("t.csv", labels, effort="quick").labels == truth))
+        found = table["label"] if question == "suggest" else hidegl.label("t.csv", labels, effort="quick").labels
+        right.append(np.mean(found == truth))
         assert table["topic"].notna().sum() == PER_ROUND
         if question == "suggest":
             command(f"suggest t.csv --labels {labels} -n {PER_ROUND} --force")
@@ -188,6 +190,24 @@ def test_an_audit_that_was_corrected_adds_to_the_labels(mixed, capsys):
     lines.to_csv("audit.csv", index=False)
     y = hidegl.read("t.csv", "audit.csv", id="id").y
     assert {row: name for row, name in enumerate(y) if name is not None} == mixed["by_row.csv"] | {25: "corrected"}
+
+
+def test_two_files_put_together_keep_every_answer(mixed, capsys):
+    """Written before and after the table changed, so that a row number stands for two rows."""
+    command("suggest t.csv --id id --labels by_row.csv -n 6 -o one.csv")
+    table = pd.read_csv("t.csv").iloc[::-1]
+    table.to_csv("t.csv", index=False)
+    command("suggest t.csv --id id --labels kept -n 80 -o two.csv", expected=2)
+    command("suggest t.csv --id id --labels kept -n 68 -o two.csv")
+    one, two = pd.read_csv("one.csv").assign(label="early"), pd.read_csv("two.csv").assign(label="late")
+    two = two[~two["id"].isin(one["id"])]
+    assert set(one["row"]) & set(two["row"])
+    pd.concat([one, two]).to_csv("both.csv", index=False)
+    y = hidegl.read("t.csv", "both.csv", id="id").y
+    found = dict(zip(table["id"], y, strict=True))
+    assert all(found[name] == "early" for name in one["id"])
+    assert all(found[name] == "late" for name in two["id"])
+    capsys.readouterr()
 
 
 # Columns of the user

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -28,7 +28,7 @@ PREFIX = re.compile(r"(hidegl_(\d+_)?)?")
 LOOKED_AT = 100
 """How many cells are looked at to recognise a column of marks."""
 
-COLUMN, FILE = "column", "file"
+COLUMN, FILE, FOLDERS = "column", "file", "folders"
 
 
 def free_prefix(taken: Iterable[str], wanted: Iterable[str]) -> str:
@@ -87,7 +87,7 @@ class Mark:
 
     without: tuple[str, ...]
     sources: tuple[tuple[str, str], ...]
-    """Where labels are: ("column", its name), or ("file", its path from the folder of this file)."""
+    """Where labels are: ("column", its name), ("file", its path from the folder of this file), or names of folders."""
 
     prefix: str = ""
     """What stands before the names of our columns."""
@@ -110,7 +110,7 @@ class Mark:
         if not re.fullmatch(r"[0-9a-f]{16}", key) or not re.fullmatch(r"\d{1,15}", n_rows):
             return None
         places = [tuple(place.split(":", 1)) for place in facts.get("labels", [])]
-        sources = tuple((kind, rest[0]) for kind, *rest in places if kind in (COLUMN, FILE) and rest)
+        sources = tuple((kind, rest[0]) for kind, *rest in places if kind in (COLUMN, FILE, FOLDERS) and rest)
         id_column, prefix = facts.get("id", [None])[0], facts.get("prefix", [""])[0]
         return cls(int(n_rows), id_column, tuple(facts.get("without", [])), sources, prefix), key
 
@@ -131,7 +131,9 @@ class MarkedFile:
         if name is None:
             return None
         found = [None if cell is None else Mark.parsed(str(cell)) for cell in table.column(name).to_pylist()]
-        mark = next(one[0] for one in found if one is not None)
+        marks = list(dict.fromkeys(one[0] for one in found if one is not None))  # several, if files were put together
+        sources = tuple(dict.fromkeys(place for mark in marks for place in mark.sources))
+        mark = replace(marks[0], sources=sources)
         label, row = f"{mark.prefix}{LABEL}", f"{mark.prefix}{ROW}"
         if label not in table.names:
             return None
@@ -140,7 +142,7 @@ class MarkedFile:
 
 def relative_sources(sources: Sequence[tuple[str, str]], folder: Path) -> tuple[tuple[str, str], ...]:
     """The same places of labels, with paths of files as seen from a folder."""
-    return tuple((kind, name if kind == COLUMN else seen_from(Path(name), folder)) for kind, name in sources)
+    return tuple((kind, seen_from(Path(name), folder) if kind == FILE else name) for kind, name in sources)
 
 
 def seen_from(path: Path, folder: Path) -> str:

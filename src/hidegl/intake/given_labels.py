@@ -71,13 +71,14 @@ def find_labels(
     *,
     merge_names: bool = False,
     encoding: str | None = None,
+    folders: NDArray[Any] | None = None,
 ) -> GivenLabels:
     """The labels of columns, files, arrays and dicts together; where two of them differ, the later one counts.
 
     If none is wanted, a column named label, class, target or y is used. Names that differ in case, space or accents
     only can be merged into the most frequent of them.
     """
-    reader = SourceReader(table, id_column, encoding)
+    reader = SourceReader(table, id_column, encoding, folders)
     sources = [reader.read(one) for one in wanted or default_column(table)]
     if not sources:
         return GivenLabels(None, "")

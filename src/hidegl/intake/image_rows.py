@@ -29,9 +29,6 @@ from hidegl.spreading.labels import is_blank
 PATH = "path"
 """The column that identifies an image: its path in the folder."""
 
-FOLDERS = "folders"
-"""`--labels folders`: an image has the name of its folder as label."""
-
 THUMBNAIL, LARGEST = 72, 1024
 """The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
 

@@ -17,7 +17,7 @@ from hidegl.embedding.tables import as_table
 from hidegl.files.label_files import read_label_columns, read_labels
 from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.opening import open_table
-from hidegl.files.own_files import COLUMN, FILE, Mark, MarkedFile, result_columns
+from hidegl.files.own_files import COLUMN, FILE, FOLDERS, Mark, MarkedFile, result_columns
 from hidegl.files.row_keys import RowKeys, placed_rows
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
@@ -54,6 +54,8 @@ class SourceReader:
     table: Table
     id_column: str | None
     encoding: str | None = None
+    folders: NDArray[Any] | None = None
+    """The names of the folders of images, as labels."""
 
     def read(self, wanted: Any) -> LabelSource:
         """The labels of a column, a path, a dict from rows (or ids) to labels, or an array with one per row."""
@@ -63,6 +65,8 @@ class SourceReader:
             return self.of_lines(Path("labels"), MemoryTable(as_table(wanted)))
         if not isinstance(wanted, str | Path):
             return self.of_values(wanted)
+        if wanted == FOLDERS and self.folders is not None:
+            return LabelSource(self.folders, "the names of folders", (FOLDERS, FOLDERS))
         if wanted in self.table.names:
             return self.of_column(str(wanted))
         path, names = Path(wanted), self.table.names
@@ -82,7 +86,7 @@ class SourceReader:
         elif kind == FILE and not Path(name).is_file():
             missing = f"{name}, which is not there any more: put it back, or name it with --labels as well"
         else:
-            return self.read(name if kind == COLUMN else Path(name))
+            return self.read(Path(name) if kind == FILE else name)
         raise UseError(
             f"{by.words} goes on from the labels in {missing}; to use its labels alone, delete its last column"
         )
@@ -251,10 +255,16 @@ def number_of(numbers: list[Any] | None, line: int) -> int:
 def placed_lines(stored: Mapping[int, tuple[int, str]], keys: RowKeys) -> dict[int, int]:
     """The row of each line of a file of ours, by its number and its key; the lines of rows that are gone are left out.
 
-    Lines with the same number are one row.
+    Lines with the same number and key are one row.
     """
-    names = {line: number if number >= 0 else -1 - line for line, (number, _) in stored.items()}
-    where = placed_rows({names[line]: key for line, (_, key) in stored.items()}, keys)
+    key_of: dict[int, str] = {}
+    first: dict[str, int] = {}
+    names = {}
+    for line, (number, key) in stored.items():
+        is_own = number >= 0 and key_of.setdefault(number, key) == key
+        names[line] = number if is_own else first.setdefault(key, -1 - line)
+        key_of[names[line]] = key
+    where = placed_rows(key_of, keys)
     return {line: where[name] for line, name in names.items() if name in where}
 
 

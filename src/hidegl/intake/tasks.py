@@ -147,13 +147,14 @@ class Task:
                 raise UseError(f"{option} is for tables, but {source} holds images")
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
-        if list(options.labels or ()) == [image_rows.FOLDERS]:
-            given = GivenLabels(image_rows.folders_of(source, everything), "the names of folders")
-            given.counts = f"{given.n_labels:,} in {given.source}"
-        else:
-            given = find_labels(
-                everything, options.labels or (), id_column, merge_names=options.merge_names, encoding=options.encoding
-            )
+        given = find_labels(
+            everything,
+            options.labels or (),
+            id_column,
+            merge_names=options.merge_names,
+            encoding=options.encoding,
+            folders=image_rows.folders_of(source, everything),
+        )
         given.require(options.labels_to, source)
         found, embedder = image_rows.learned(source, notes, options.embedder or "auto", cached=options.cache)
         if given.y is not None:
