@@ -171,18 +171,16 @@ def refuse_texts(X: Any) -> None:
 
 
 def refuse_gaps(X: Any, error: Exception) -> None:
-    """Raise an error that says what to do if X has empty cells."""
-    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
-    if np.asarray(values).dtype.kind not in "fO":
+    """Raise an error that says what to do if an array or a data frame has empty cells."""
+    if hasattr(X, "tocsr") or np.asarray(X).dtype.kind not in "fO":
         return
     try:
-        bad = ~np.isfinite(np.asarray(values, dtype=np.float64))
+        bad = ~np.isfinite(np.asarray(X, dtype=np.float64))
     except (TypeError, ValueError):
         return
-    if bad.any():
-        where = f"the first in row {np.argwhere(bad)[0, 0]}" if bad.ndim == 2 else f"{bad.sum():,} of them"
+    if bad.ndim == 2 and bad.any():
         raise ValueError(
-            f"X must hold finite numbers, but it contains NaN or infinity, {where}: "
+            f"X must hold finite numbers, but it contains NaN or infinity, the first in row {np.argwhere(bad)[0, 0]}: "
             f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label"
         ) from error
 
