@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.files.codes import EXACT
+from hidegl.files.column_types import EXACT
 from hidegl.files.columns import is_text, spoken
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import read_label_columns, read_labels

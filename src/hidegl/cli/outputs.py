@@ -65,7 +65,8 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     names = kept_in(out, task)
-    columns = InputColumns(task.table.batches(names)) if names else None
+    rows = task.table.as_written if out.suffix.lower() in DELIMITERS else task.table
+    columns = InputColumns(rows.batches(names)) if names else None
     with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
         write_review = None if review is None else files.enter_context(table_writer(review, task.signs))
         for block in labels:

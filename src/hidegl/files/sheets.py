@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory, check_room, readable
-from hidegl.files.codes import EXACT
+from hidegl.files.column_types import EXACT
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable
 
