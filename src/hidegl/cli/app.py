@@ -12,6 +12,7 @@ import typer
 
 from hidegl._version import __version__
 from hidegl.basics.whole_files import together
+from hidegl.cli.inspecting import inspect
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -22,6 +23,7 @@ from hidegl.cli.options import (
     Force,
     Id,
     Json,
+    Kinds,
     Labels,
     MergeNames,
     NoCache,
@@ -33,7 +35,7 @@ from hidegl.cli.options import (
     Text,
     Without,
 )
-from hidegl.cli.saved import inspect, predict, report
+from hidegl.cli.saved import predict, report
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
@@ -87,6 +89,7 @@ def label(
     effort: Effort = "default",
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -121,7 +124,19 @@ def label(
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
+        labels,
+        id,
+        columns,
+        without,
+        merge_names,
+        text,
+        embedder,
+        not no_cache,
+        encoding,
+        table,
+        "learn",
+        safe_csv,
+        kinds=kinds,
     )
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
@@ -141,7 +156,8 @@ def label(
     for what, path in wrote.items():
         screen.note(what, str(path))
     counts = {"rows": task.table.n_rows, "labels": int(tally.given.sum()), "seconds": round(seconds, 3)}
-    screen.result({**counts, **facts, "classes": classes.class_rows(tally), **wrote})
+    facts |= {"classes": classes.class_rows(tally), "columns": task.column_facts}
+    screen.result({**counts, **facts, **wrote})
 
 
 @app.command()
@@ -154,6 +170,7 @@ def suggest(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -178,7 +195,19 @@ def suggest(
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, None, safe_csv
+        labels,
+        id,
+        columns,
+        without,
+        merge_names,
+        text,
+        embedder,
+        not no_cache,
+        encoding,
+        table,
+        None,
+        safe_csv,
+        kinds=kinds,
     )
     task = work.Task.read(source, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
@@ -193,7 +222,7 @@ def suggest(
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
     screen.note("output", f"{out}: fill in its column 'label'")
-    screen.result({"rows": listed, "seconds": round(seconds, 3), "output": out})
+    screen.result({"rows": listed, "columns": task.column_facts, "seconds": round(seconds, 3), "output": out})
 
 
 @app.command()
@@ -206,6 +235,7 @@ def audit(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -230,7 +260,19 @@ def audit(
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge", safe_csv
+        labels,
+        id,
+        columns,
+        without,
+        merge_names,
+        text,
+        embedder,
+        not no_cache,
+        encoding,
+        table,
+        "judge",
+        safe_csv,
+        kinds=kinds,
     )
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
@@ -260,7 +302,8 @@ def audit(
     if output is not None:
         outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]}, task)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
-    screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
+    facts = {"doubtful": len(suspects), "columns": task.column_facts, "seconds": round(seconds, 3)}
+    screen.result({"labels": listed, **facts, "output": output})
 
 
 app.command()(studio)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
 from hidegl.cli.texts import FEW_NUMBERS, telling_text
-from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, kind_of
+from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, given_kind, kind_of
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -96,6 +96,7 @@ def choose_columns(
     id_column: str | None,
     label_columns: Sequence[str],
     text: list[str] | None = None,
+    kinds_wanted: dict[str, str] | None = None,
     numbers_only: bool = False,
 ) -> Columns:
     """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
@@ -111,6 +112,7 @@ def choose_columns(
     for name in wanted or ():
         if name in left_out:
             raise UseError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
+    forced = forced_kinds(table, kinds_wanted or {}, left_out)
     if text:
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
@@ -123,14 +125,16 @@ def choose_columns(
         return of_longest(table, of_vectors, names, left_out, wanted)
     is_output = {"confidence", "given"} <= {name.lower() for name in table.names}
     kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name, is_output) for name in names}
-    kinds = with_margins(table, kinds)
+    kinds = with_margins(table, kinds | forced)
     left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
     used = {name: kind for name, kind in kinds.items() if kind.name}
     if numbers_only:
         left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
         used = {name: kind for name, kind in used.items() if kind.name == "number"}
     n_numbers = sum(kind.name == "number" for kind in used.values())
-    about = None if wanted or numbers_only or n_numbers > FEW_NUMBERS else telling_text(table, list(used))
+    may_be_about = [name for name, kind in used.items() if kind.name in ("text", "category")]
+    others_wanted = bool(wanted or forced or numbers_only)
+    about = None if others_wanted or n_numbers > FEW_NUMBERS else telling_text(table, may_be_about)
     if about is not None:
         why = f"the text in {about!r} is used; --columns takes other columns instead"
         return Columns([about], "texts", left_out | {name: why for name in used if name != about})
@@ -178,6 +182,20 @@ def kind_in(table: Table, name: str, is_output: bool) -> Kind:
     if name.lower() in ALWAYS_LABELS:
         return Kind("", "named like labels, which are elsewhere; --columns takes it")
     return kind_of(name, beginning(table, name))
+
+
+def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str]) -> dict[str, Kind]:
+    """The kinds that the user gives, with --as."""
+    check_known(table, wanted, "--as")
+    forced = {}
+    for name, kind in wanted.items():
+        if name in left_out:
+            raise UseError(f"--as {name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}")
+        try:
+            forced[name] = given_kind(name, beginning(table, name), kind)
+        except ValueError as error:
+            raise UseError(f"--as {name}={kind}: {error}") from error
+    return forced
 
 
 def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:

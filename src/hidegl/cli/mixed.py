@@ -9,6 +9,7 @@ import pyarrow as pa
 from hidegl.cli.columns import Columns
 from hidegl.cli.screen import Screen
 from hidegl.embedding import TableEncoder
+from hidegl.embedding.column_reports import not_understood
 from hidegl.files.columns import NamedNumbers
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import Table
@@ -30,6 +31,9 @@ def encoded(encoder: TableEncoder, content: pa.Table, screen: Screen) -> Any:
     if encoder.filled_:
         counts = named((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
         screen.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
+    for column in encoder.encoded_:
+        if (unread := encoder.unread_.get(column.name)) is not None:
+            screen.warn(not_understood(column.name, column.code.kind, unread))
     return LocalRows(NamedNumbers(vectors, encoder.get_feature_names_out().tolist()))
 
 

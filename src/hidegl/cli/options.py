@@ -34,6 +34,16 @@ ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")
 ]
 Without = Annotated[str | None, typer.Option(help="Columns not to learn from.", metavar="A,B,…")]
+Kinds = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        help="What columns hold, where hidegl is wrong about it: number, date, category or text, such as "
+        "price=number,when=date,code=category.",
+        metavar="COLUMN=KIND,…",
+        show_default=False,
+    ),
+]
 Text = Annotated[
     str | None,
     typer.Option(

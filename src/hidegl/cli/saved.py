@@ -1,9 +1,9 @@
-"""The commands that read a saved model: predict and inspect."""
+"""The commands that use a saved model: predict and report."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +25,7 @@ from hidegl.cli.options import (
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_distinct, named, writing
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, writing
 
 if TYPE_CHECKING:
     from hidegl.cli.work import Model
@@ -82,35 +82,8 @@ def predict(
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
     if review is not None:
         screen.note("review", str(review))
-    screen.result({"rows": task.table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
-
-
-def inspect(
-    model: SavedModel,
-    json: Json = False,
-) -> None:
-    """Show the rows, columns, classes and settings of a saved model.
-
-    [dim]hidegl inspect digits.hidegl[/]
-    """
-    from hidegl.embedding.saved import embedder_values
-    from hidegl.showing.report import described_settings
-
-    screen = Screen(as_json=json)
-    learned, embedder = read_model(model), embedder_values(model)
-    names = getattr(learned, "feature_names_in_", None)
-    facts: dict[str, Any] = {
-        "kind": type(learned).__name__,
-        "size": f"{model.stat().st_size / 1e6:.1f} MB",
-        "rows": learned.n_rows_,
-        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
-        **({} if embedder is None else {"embedder": described_embedder(embedder)}),
-        "labels": len(learned.given_labels_.rows),
-        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
-        **described_settings(learned),
-    }
-    screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
-    screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+    found = {**facts, "classes": classes.class_rows(tally), "columns": task.column_facts}
+    screen.result({"rows": task.table.n_rows, **found, **wrote})
 
 
 def report(
@@ -168,14 +141,6 @@ def read_model(path: Path) -> Model:
     except ValueError as error:
         said, damaged, _ = str(error).partition(", or it is damaged")
         raise WorkError(said + damaged) from error
-
-
-def described_embedder(values: dict[str, Any]) -> str:
-    """What a model was made from, as its file says."""
-    if values["kind"] == "table":
-        columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
-        return f"columns of a table: {columns}"
-    return f"{values['mark']}, for {values['kind']}"
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:

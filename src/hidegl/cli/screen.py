@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-LONGEST_CELL = 60
+from hidegl.basics.notes import code_of
+
+LONGEST_CELL, WIDEST = 60, 10_000
 
 NOTHING = "–"
 """In place of a number that there is not."""
@@ -24,6 +26,9 @@ class Screen:
 
     as_json: bool = False
     quiet: bool = False
+    notes: list[dict[str, str]] = field(default_factory=list)
+    """The warnings so far, each with a code for programs."""
+
     _notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     _results: Console = field(default_factory=lambda: Console(highlight=False))
 
@@ -37,12 +42,14 @@ class Screen:
         if not (self.as_json or self.quiet):
             self._notes.print(f"[dim]{escape(name):>9}[/]  {escape(text)}", soft_wrap=True)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, code: str = "note") -> None:
+        """Print a note that people should read. Programs find it among the notes of the result."""
+        self.notes.append({"code": code_of(text, code), "text": text})
         if not (self.as_json or self.quiet):
             self._notes.print(f"[yellow]{'note':>9}[/]  {escape(text)}", soft_wrap=True)
 
-    def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]]) -> None:
-        """Print rows under headings; `names` maps the keys of a row to headings."""
+    def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]], *, uncut: bool = False) -> None:
+        """Print rows under headings; `names` maps the keys of a row to headings. If `uncut`, lines may be long."""
         if self.as_json or self.quiet:
             return
         shown = RichTable(box=None, pad_edge=False, padding=(0, 2))
@@ -52,14 +59,15 @@ class Screen:
                 heading, justify="right" if key in numeric else "left", overflow="ellipsis", header_style="dim"
             )
         for row in rows:
-            shown.add_row(*(escape(in_short(row[key])) for key in names))
-        self._results.print(f"[bold]{escape(title)}[/]")
-        self._results.print(shown)
+            shown.add_row(*(escape(str(row[key]) if uncut else in_short(row[key])) for key in names))
+        results = Console(highlight=False, width=WIDEST) if uncut else self._results
+        results.print(f"[bold]{escape(title)}[/]")
+        results.print(shown)
 
     def result(self, values: dict[str, Any]) -> None:
         """Print the result as JSON, for programs."""
         if self.as_json:
-            sys.stdout.write(json.dumps(values, default=plain, ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps({**values, "notes": self.notes}, default=plain, ensure_ascii=False) + "\n")
 
 
 def is_share(value: Any) -> bool:

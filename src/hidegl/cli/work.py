@@ -23,6 +23,8 @@ from hidegl.cli.screen import Screen
 from hidegl.cli.sources import Source, with_table
 from hidegl.cli.texts import TextVectors, texts_of
 from hidegl.embedding import Embedder, TableEncoder
+from hidegl.embedding.column_kinds import WANTED
+from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.label_files import check_before_writing
@@ -54,6 +56,9 @@ class Asked(NamedTuple):
     store: Path | None = None
     """The file of labels that Studio writes."""
 
+    kinds: str | None = None
+    """What columns hold, such as price=number,when=date."""
+
 
 @dataclass
 class Task:
@@ -76,6 +81,13 @@ class Task:
     def read(cls, source: Source, screen: Screen, asked: Asked) -> Task:
         if images.are_in(source):
             return cls.of_images(source, screen, asked)
+        task = cls.described(source, screen, asked)
+        task.take_rows(screen, asked)
+        return task
+
+    @classmethod
+    def described(cls, source: Source, screen: Screen, asked: Asked) -> Task:
+        """The columns and the labels of a table, before rows are made of them."""
         table, id_column = opened(source, asked), asked.id_column
         if id_column is not None and id_column not in table.names:
             has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
@@ -91,6 +103,7 @@ class Task:
             id_column=id_column,
             label_columns=given.columns,
             text=split(asked.text),
+            kinds_wanted=kinds_in(asked.kinds),
         )
         if asked.embedder is not None and chosen.kind != "texts":
             raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
@@ -99,7 +112,6 @@ class Task:
         if chosen.kind == "table" and stays_on_disk(table, chosen):
             task.leave_numbers()
         task.tell(screen)
-        task.take_rows(screen, asked)
         return task
 
     @classmethod
@@ -162,6 +174,13 @@ class Task:
             screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
         for note in (*self.table.notes, *self.labels.notes):
             screen.warn(note)
+
+    @property
+    def column_facts(self) -> list[dict[str, Any]]:
+        """What is known about each column of the table."""
+        chosen = self.columns
+        reports = column_reports(self.table, chosen.features, chosen.kinds, chosen.left_out)
+        return [report._asdict() for report in reports]
 
     @property
     def kept(self) -> list[str]:
@@ -228,6 +247,17 @@ def shown_rows(source: Source, asked: Asked, n_rows: int) -> Task:
 def opened(source: Source, asked: Asked) -> Table:
     table = source.open(asked.encoding)
     return table if asked.table is None else with_table(source, table, asked.table, asked.encoding)
+
+
+def kinds_in(text: str | None) -> dict[str, str]:
+    """The kinds of columns in the value of --as, such as price=number,when=date."""
+    found = {}
+    for part in split(text) or ():
+        name, sign, kind = (word.strip() for word in part.rpartition("="))
+        if not sign or kind not in WANTED:
+            raise UseError(f"--as {part}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}")
+        found[name] = kind
+    return found
 
 
 def split(names: str | None) -> list[str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without,
 from hidegl.embedding.column_kinds import DAY_ORDERS, EPOCHS, MOST_LEVELS, YES_OR_NO, Kind
 from hidegl.embedding.dates import dates_in
 from hidegl.embedding.ways import Words
+from hidegl.files.column_types import holds_whole_floats
 from hidegl.files.columns import is_text, spoken
 from hidegl.structure.preparation import column_bounds
 
@@ -32,6 +33,9 @@ LEARNED_ROWS = 20_000
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 
 
+SHOWN_UNREAD = 2
+"""How many cells that are not understood are shown."""
+
 LAST_SECOND = 1e13
 """Times with microseconds in 64 bits are within this number of seconds of 1970."""
 
@@ -44,6 +48,13 @@ FORMATS_OF_0_2 = {
     **dict.fromkeys(("%Y-%m-%d %H:%M:%S", "%Y/%m/%d", "%m/%d/%Y", "%Y%m%d"), "month first"),
 }
 """The formats of dates in model files of version 0.2."""
+
+
+class Unread(NamedTuple):
+    """Cells that are not understood: how many, and two of them."""
+
+    n: int
+    examples: tuple[str, ...]
 
 
 class Code(Protocol):
@@ -106,9 +117,12 @@ class NumberCode:
         values, filled = self.filled(column)
         return np.clip(values, self.low, self.high)[:, None], filled
 
+    def values(self, column: pa.ChunkedArray) -> Numbers:
+        return as_floats(column, self.how)
+
     def filled(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         """The values as they are, with the median where there is none."""
-        values = as_floats(column, self.how)
+        values = self.values(column)
         empty = ~np.isfinite(values)
         n_empty = int(np.sum(empty))
         return np.where(empty, self.median, values) if n_empty else values, n_empty
@@ -199,8 +213,11 @@ class DateCode:
     def n_dimensions(self) -> int:
         return len(self.parts)
 
+    def values(self, column: pa.ChunkedArray) -> Numbers:
+        return as_seconds(column, self.how)
+
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
-        seconds = as_seconds(column, self.how)
+        seconds = self.values(column)
         empty = ~np.isfinite(seconds)
         seconds = np.where(empty, self.middle, seconds)
         periods = [YEAR, 7 * DAY, *([DAY] if self.has_times else [])]
@@ -275,9 +292,17 @@ def checked(column: pa.ChunkedArray, values: Numbers, what: str) -> Numbers:
     return values
 
 
+def unread_cells(column: pa.ChunkedArray, values: Numbers) -> Unread | None:
+    """The cells of a column of texts that are neither empty nor have a value; None if there are none."""
+    if not is_text(column.type):
+        return None
+    texts = without(bare(pc.cast(column, pa.string()).filter(pa.array(np.isnan(values))).drop_null()), EMPTY_WORDS)
+    return Unread(len(texts), tuple(pc.unique(texts).slice(0, SHOWN_UNREAD).to_pylist())) if len(texts) else None
+
+
 def as_names(column: pa.ChunkedArray) -> list[str]:
     """Texts without surrounding space; whole numbers as they are written, and "" for nothing."""
-    if pa.types.is_floating(column.type):
+    if holds_whole_floats(column):
         column = pc.cast(column, pa.int64(), safe=False)
     return [(value or "").strip() for value in pc.cast(column, pa.string()).to_pylist()]
 

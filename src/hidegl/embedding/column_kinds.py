@@ -49,6 +49,9 @@ UNDERSTOOD = 0.9
 LOOKED_AT = 500
 """Fewer different texts than this are looked at before all are."""
 
+WANTED = ("number", "date", "category", "text")
+"""The kinds that a person may say that a column has."""
+
 DAY_ORDERS = ("day first", "month first")
 YES_OR_NO = "yes or no"
 
@@ -64,6 +67,29 @@ class Kind(NamedTuple):
 
     unread: tuple[str, ...] = ()
     """Cells that are not understood as numbers or dates, such as "see below"."""
+
+
+def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
+    """The kind that a person says that a column has. It must be possible for at least one of its cells."""
+    texts = pc.cast(column, pa.string()) if is_text(column.type) else None
+    if wanted in ("category", "text"):
+        if pa.types.is_nested(column.type):
+            raise ValueError(f"it holds {spoken(column.type)}")
+        return Kind(wanted)
+    if texts is None:
+        found = kind_of_numbers("time", pc.cast(column, pa.float64(), safe=False)) if is_numeric(column.type) else None
+        if wanted == "number" and found is not None:
+            return Kind("number")
+        if wanted == "date" and (pa.types.is_temporal(column.type) or (found is not None and found.name == "date")):
+            return Kind("date", how=found.how if found is not None else "")
+        raise ValueError(f"it holds {spoken(column.type)}")
+    different = without(bare(texts.drop_null()), EMPTY_WORDS).unique().to_pylist()
+    values, how = (read_dates if wanted == "date" else read_amounts)(different)
+    unread = tuple(text for text, value in zip(different, values, strict=True) if np.isnan(value))
+    if len(unread) == len(different):
+        examples = f", for example {unread[0]!r}" if unread else ""
+        raise ValueError(f"not one of its cells is a {wanted}{examples}")
+    return Kind(wanted, how=how, unread=unread)
 
 
 def kind_of(name: str, column: pa.ChunkedArray) -> Kind:

@@ -144,6 +144,11 @@ def read_dates(texts: Sequence[str], default: str | None = None) -> tuple[NDArra
     return np.array(seconds, dtype=np.float64), "day first" if day_first else "month first"
 
 
+def have_open_order(texts: Sequence[str]) -> bool:
+    """Whether the order of day and month matters for some of these texts."""
+    return any(date is not None and date.sign for date in map(date_of, texts))
+
+
 def seconds_since_1970(date: WrittenDate, *, day_first: bool) -> float:
     """NaN if there is no such day."""
     month, day = (date.month, date.day) if day_first or not date.sign else (date.day, date.month)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.stored import Stored
-from hidegl.embedding.column_codes import CODES, Code, NumberCode
+from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
 from hidegl.embedding.column_kinds import Kind, kind_of
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
@@ -66,6 +66,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         The reason why a column is left out, by its name.
     filled_ : dict
         The number of empty cells that the last `transform` has filled in, by column.
+    unread_ : dict
+        The number of cells that are neither empty nor understood, and two of them, by column. They count as empty.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if missing:
             raise ValueError(f"X lacks columns that were learned from: {named(missing)}")
         self.filled_: dict[str, int] = {}
+        self.unread_: dict[str, Unread] = {}
         if not self.is_scaled and all(is_numeric(table.schema.field(name).type) for name in self.input_names):
             try:
                 return stacked(table, self.input_names)
@@ -141,6 +144,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"the column {column.name!r} cannot be used: {error}") from error
         if n_filled:
             self.filled_[column.name] = n_filled
+        if isinstance(code, NumberCode | DateCode) and (unread := unread_cells(values, code.values(values))):
+            self.unread_[column.name] = unread
         return (numbers.reshape(len(values), -1) - column.offset) / column.scale
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
