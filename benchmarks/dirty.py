@@ -1,7 +1,7 @@
 """Clean tables written as people write them: money, percentages, units, decimal commas, dates in words, and rubbish.
 
-The style of a column follows from the seed and its number. A number is written as one of `STYLES`, yes and no in several
-spellings, names with stray spaces. One cell in twenty is replaced: in columns of numbers by a word for nothing or by
+The number of a column gives its style. A number is written as one of `STYLES`, yes and no in several spellings, names
+with stray spaces. One cell in twenty is replaced: in columns of numbers by a word for nothing or by
 rubbish such as "see note", in others by an unmistakable word for nothing.
 """
 

@@ -1,6 +1,6 @@
 """Dirty tables: whether every column is understood, and what the dirt costs in accuracy.
 
-    HIDEGL_DATA=folder python benchmarks/dirty_tables.py        results/dirty_tables.json, the table of docs/from_tables.md
+    HIDEGL_DATA=folder python benchmarks/dirty_tables.py     results/dirty_tables.json, the table of docs/from_tables.md
 
 The 20 tables of the folder `tables`, at most 2,000 rows of each, as they are and as `dirty.py` writes them, both read
 from CSV files. The same rows are labelled in both, at random: ten for each class. Effort "quick", two draws. Cells that

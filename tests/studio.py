@@ -43,7 +43,7 @@ def write_texts(path, n_rows=90):
 
 def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
     source, screen = Source.of(list(paths)), Screen(quiet=True)
-    asked = Asked(labels, None, None, None, False, text, embedder, False, store=store_of(source))
+    asked = Asked(labels, None, None, None, None, False, text, embedder, False, store=store_of(source))
     return session_of(Task.read(source, screen, asked), screen, None, effort=effort, seed=0)
 
 

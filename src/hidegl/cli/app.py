@@ -124,20 +124,8 @@ def label(
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels,
-        id,
-        columns,
-        without,
-        merge_names,
-        text,
-        embedder,
-        not no_cache,
-        encoding,
-        table,
-        "learn",
-        safe_csv,
-        kinds=kinds,
-    )
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(labels_to="learn", safe_csv=safe_csv)
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
@@ -195,20 +183,8 @@ def suggest(
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels,
-        id,
-        columns,
-        without,
-        merge_names,
-        text,
-        embedder,
-        not no_cache,
-        encoding,
-        table,
-        None,
-        safe_csv,
-        kinds=kinds,
-    )
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(safe_csv=safe_csv)
     task = work.Task.read(source, screen, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
@@ -260,28 +236,15 @@ def audit(
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = work.Asked(
-        labels,
-        id,
-        columns,
-        without,
-        merge_names,
-        text,
-        embedder,
-        not no_cache,
-        encoding,
-        table,
-        "judge",
-        safe_csv,
-        kinds=kinds,
-    )
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(labels_to="judge", safe_csv=safe_csv)
     task = work.Task.read(source, screen, asked)
     learned, seconds = work.fitted(task, screen, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
     described = outputs.named_rows(task, [judgement.row for judgement in judged])
-    listed = [
-        {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
-    ]
+    rows = [{key: described[key][i] for key in described} for i in range(len(judged))]
+    listed = [{**row, **judgement._asdict()} for row, judgement in zip(rows, judged, strict=True)]
     if suspects:
         names = {
             **{key: key for key in described},
@@ -302,8 +265,8 @@ def audit(
     if output is not None:
         outputs.write_columns(output, {key: [row[key] for row in listed] for key in listed[0]}, task)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
-    facts = {"doubtful": len(suspects), "columns": task.column_facts, "seconds": round(seconds, 3)}
-    screen.result({"labels": listed, **facts, "output": output})
+    counts = {"doubtful": len(suspects), "seconds": round(seconds, 3)}
+    screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
 
 app.command()(studio)

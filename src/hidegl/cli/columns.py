@@ -131,10 +131,7 @@ def choose_columns(
     if numbers_only:
         left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
         used = {name: kind for name, kind in used.items() if kind.name == "number"}
-    n_numbers = sum(kind.name == "number" for kind in used.values())
-    may_be_about = [name for name, kind in used.items() if kind.name in ("text", "category")]
-    others_wanted = bool(wanted or forced or numbers_only)
-    about = None if others_wanted or n_numbers > FEW_NUMBERS else telling_text(table, may_be_about)
+    about = None if wanted or forced or numbers_only else text_alone(table, used)
     if about is not None:
         why = f"the text in {about!r} is used; --columns takes other columns instead"
         return Columns([about], "texts", left_out | {name: why for name in used if name != about})
@@ -143,6 +140,13 @@ def choose_columns(
             f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
         )
     return Columns(list(used), "table", left_out, used)
+
+
+def text_alone(table: Table, kinds: dict[str, Kind]) -> str | None:
+    """The column of text that the rows are about, if there are few numbers besides."""
+    if sum(kind.name == "number" for kind in kinds.values()) > FEW_NUMBERS:
+        return None
+    return telling_text(table, [name for name, kind in kinds.items() if kind.name in ("text", "category")])
 
 
 def holds_vectors(table: Table, name: str) -> bool:

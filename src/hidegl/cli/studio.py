@@ -15,6 +15,7 @@ from hidegl.cli.options import (
     Embedder,
     Encoding,
     Id,
+    Kinds,
     Labels,
     MergeNames,
     NoCache,
@@ -49,6 +50,7 @@ def studio(
     id: Id = None,  # noqa: A002
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -92,7 +94,7 @@ def studio(
     if source.path.exists():  # or else reading says what is missing
         check_writable(store)
     asked = work.Asked(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
     session = session_of(work.Task.read(source, screen, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")

@@ -43,6 +43,9 @@ class Asked(NamedTuple):
     id_column: str | None = None
     columns: str | None = None
     without: str | None = None
+    kinds: str | None = None
+    """What columns hold, such as price=number,when=date."""
+
     merge_names: bool = False
     text: str | None = None
     embedder: str | None = None
@@ -55,9 +58,6 @@ class Asked(NamedTuple):
     safe_csv: bool = False
     store: Path | None = None
     """The file of labels that Studio writes."""
-
-    kinds: str | None = None
-    """What columns hold, such as price=number,when=date."""
 
 
 @dataclass

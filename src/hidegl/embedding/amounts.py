@@ -23,11 +23,11 @@ MINUS = "\u2212\u2013-"
 SPACES = " '\u2019\u202f\u2009"
 """Signs that separate thousands, besides point and comma."""
 
-NO_UNIT = r"\d().,;:+!?\"'=<>#|\\_-"
+NO_UNIT = r"\s\d().,;:+!?\"'=<>#|\\_-"
 AMOUNT = re.compile(
     rf"(?P<open>\()?(?P<sign>[+{MINUS}]?)\s*(?P<currency>{CURRENCIES})?\s*(?P<inner>[+{MINUS}]?)"
     rf"(?P<digits>\d[\d.,{SPACES}]*|[.,]\d+)(?P<power>[eE][-+]?\d+)?"
-    rf"\s*(?P<unit>[^\s{NO_UNIT}][^{NO_UNIT}]{{0,14}})?(?P<close>\))?"
+    rf"\s*(?P<unit>[^{NO_UNIT}]{{1,15}})?(?P<close>\))?"
 )
 GROUPS = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+(?:[.,]\d*)?")
 SAME_UNITS = {"eur": "€", "usd": "$", "us$": "$", "gbp": "£", "jpy": "¥", "inr": "₹", "percent": "%", "pct": "%"}
@@ -48,11 +48,13 @@ class Amount(NamedTuple):
     unit: str
 
 
-def amount_of(text: str) -> Amount | None:
-    """The parts of a number; None if the text is not one."""
+def amount_of(text: str, *, codes: bool = False) -> Amount | None:
+    """The parts of a number; None if the text is not one. With `codes`, 007 is the number 7."""
     text = text.strip()
     found = AMOUNT.fullmatch(text) if len(text) <= LONGEST else None
-    if found is None or bool(found["open"]) != bool(found["close"]) or CODE.match(text):
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    if not codes and CODE.match(text):
         return None
     currency, unit = found["currency"] or "", (found["unit"] or "").strip()
     if (currency and unit) or (found["sign"] and found["inner"]) or unit.lower() in ORDINALS:
@@ -98,16 +100,16 @@ def unit_of(amounts: Sequence[Amount]) -> str:
     """The most frequent unit. A word is a unit only in at least half of the cells: 2, 3, 4 and "5more" have none."""
     units = Counter(amount.unit for amount in amounts if amount.unit)
     unit, n = max(units.items(), key=lambda found: found[1], default=("", 0))
-    return "" if unit.isalpha() and 2 * n < len(amounts) else unit
+    return "" if any(letter.isalpha() for letter in unit) and 2 * n < len(amounts) else unit
 
 
-def read_amounts(texts: Sequence[str], how: str = "") -> tuple[NDArray[np.float64], str]:
+def read_amounts(texts: Sequence[str], how: str = "", *, codes: bool = False) -> tuple[NDArray[np.float64], str]:
     """The numbers of different texts of a column, with NaN for those that are none; and how they are written.
 
     That is the decimal sign, and the unit of most cells that have one, such as ".$". If it is known already, its
     decimal sign counts only where the texts do not say which one is theirs.
     """
-    cells = [amount_of(text) for text in texts]
+    cells = [amount_of(text, codes=codes) for text in texts]
     amounts = [cell for cell in cells if cell is not None]
     decimal = decimal_of([amount.digits for amount in amounts], how[:1] or ".")
     unit = how[1:] if how else unit_of(amounts)
@@ -117,5 +119,5 @@ def read_amounts(texts: Sequence[str], how: str = "") -> tuple[NDArray[np.float6
 
 
 def amounts_in(column: pa.ChunkedArray, how: str) -> NDArray[np.float64]:
-    """The number in each cell of a column of texts, with NaN for nothing."""
-    return by_text(column, lambda texts: read_amounts(texts, how)[0])
+    """The number in each cell of a column of texts that is known to hold numbers, with NaN for nothing."""
+    return by_text(column, lambda texts: read_amounts(texts, how, codes=True)[0])

@@ -14,7 +14,7 @@ from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without
 from hidegl.embedding.column_codes import Unread
 from hidegl.embedding.column_kinds import EPOCHS, Kind, kind_of
 from hidegl.embedding.dates import have_open_order
-from hidegl.files.columns import is_text, is_vector, spoken
+from hidegl.files.columns import fits_into_cell, is_text, is_vector, spoken
 from hidegl.files.tables import Table
 
 FIRST = 1000
@@ -81,9 +81,9 @@ def described(kind: Kind, column: pa.ChunkedArray) -> str:
 def examples_of(table: Table, name: str) -> list[str]:
     """The first different cells that hold something, as they are written."""
     first = table.as_written.first_rows(name).slice(0, FIRST).drop_null()
-    if is_vector(first.type):
+    if not fits_into_cell(first.type):
         return []
-    texts = dict.fromkeys(" ".join(str(value).split()) for value in first.to_pylist())
+    texts = dict.fromkeys(" ".join(text.split()) for text in pc.cast(first, pa.string()).to_pylist())
     shown = [text for text in texts if text.lower() not in EMPTY_NAMES][:N_EXAMPLES]
     return [text if len(text) <= LONGEST_EXAMPLE else text[: LONGEST_EXAMPLE - 1] + "…" for text in shown]
 
