@@ -509,7 +509,7 @@ def test_an_interruption_of_an_import_is_one_line(folder, delay):
         "sys.argv = ['hidegl', 'label', 'data.csv', '--labels', 'side']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 130
     assert done.stderr.splitlines()[-1] == "hidegl: interrupted, nothing was left half-written"
     assert "Traceback" not in done.stderr
 

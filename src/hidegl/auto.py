@@ -31,7 +31,7 @@ from hidegl.rows.reading import check_device
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.showing.words import described_classes, described_rows, open_questions
 from hidegl.spreading.labelling import Spreader
-from hidegl.spreading.labels import Labels
+from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES, learn_preparation, prepare
@@ -121,7 +121,7 @@ class AutoHiDeGL(CalibratedModel):
         self._check_parameters()
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
-        labels = Labels.read(y, rows.n_rows)
+        labels = Labels.read(in_order_of(X, y), rows.n_rows)
         ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
@@ -213,7 +213,7 @@ class AutoHiDeGL(CalibratedModel):
                 f"{described_classes(labels)}; expected shares: {self._named_shares()}.",
                 f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
                 f"well each predicts labels that it has not seen.",
-                f"Expected: {self.expected_accuracy_}.",
+                f"Expected: {self.expected_accuracy_}; {self.majority_}.",
                 *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
             ]
         return "\n".join(lines)

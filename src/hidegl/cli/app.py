@@ -135,7 +135,7 @@ def label(
             with writing(model):
                 learned.save(model, embedder=task.embedder)
         if report is not None:
-            outputs.write_report_of(report, learned, task, tally, seconds)
+            outputs.write_report_of(report, learned, task, tally, seconds, screen.notes)
     named = {"output": out, "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
     classes.show_classes(screen, tally)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from hidegl.basics.memory import available_memory
 from hidegl.cli.texts import FEW_NUMBERS, telling_text
 from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, given_kind, kind_of
+from hidegl.files.arrays import MEMORY_SHARE
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -25,15 +26,13 @@ from hidegl.files.columns import (
 )
 from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
+from hidegl.rows.reading import checked_file
 from hidegl.structure.preparation import FEW_COLUMNS
 
-RESULT_NAMES = ("label", "confidence", "given", "unseen")
+RESULT_NAMES = ("label", "confidence", "given", "unseen", "familiarity")
 
 ALWAYS_LABELS = ("label", "labels", "target")
 """Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""
-
-MEMORY_SHARE = 4
-"""Rows on disk are read into memory if they need at most the free memory divided by this."""
 
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
@@ -241,9 +240,9 @@ def matrix_of(table: Table, columns: Columns) -> Any:
         return finite_matrix(vectors(columns.features[0], table.column(columns.features[0])))
     matrix = table.matrix if isinstance(table, MemoryTable) else None
     assert matrix is not None
-    if isinstance(matrix, np.memmap) and matrix.nbytes > available_memory() / MEMORY_SHARE:
-        return matrix
-    return finite_matrix(np.asarray(matrix))
+    if isinstance(matrix, np.memmap):  # larger than what is read into memory
+        return checked_file(matrix)
+    return finite_matrix(matrix)
 
 
 def stays_on_disk(table: Table, columns: Columns) -> bool:

@@ -94,7 +94,9 @@ def learned(source: Source, screen: Screen, name: str, *, cached: bool) -> tuple
         raise UseError(f"--embedder: {error}") from error
     rows = embedded(source, screen, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
-        screen.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
+        screen.warn(
+            "images are told apart by their pixels; by what they show with pip install 'hidegl[images]'", "pixels-only"
+        )
     return rows, embedder
 
 

@@ -58,8 +58,9 @@ def write_labelled(
     with_given: bool = True,
     acceptance: Acceptance | None = None,
     review: Path | None = None,
+    familiarity: NDArray[np.float64] | None = None,
 ) -> Tally:
-    """Write all input rows in their order: their columns (`kept_in`), and label, confidence and given.
+    """Write all input rows in their order: their columns (`kept_in`), label, confidence and given, and familiarity.
 
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
@@ -77,6 +78,8 @@ def write_labelled(
             results = label_columns(block, None if acceptance is None else acceptance.takes)
             if not with_given:
                 del results["given"]
+            if familiarity is not None:
+                results["familiarity"] = np.round(familiarity[start : start + n], 4)
             write({**row, **results})
             if write_review is not None and acceptance is not None:
                 write_review(review_columns({**number, **row, **number}, block, acceptance))
@@ -159,7 +162,14 @@ def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[d
     return names | ({"why": "why"} if task.labels.n_labels else {}), lines
 
 
-def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
+def write_report_of(
+    path: Path,
+    model: Model,
+    task: Task,
+    tally: Tally,
+    seconds: float | None,
+    notes: Sequence[dict[str, str]] = (),
+) -> None:
     from hidegl.showing.report import write_report
 
     with writing(path):
@@ -171,6 +181,8 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
             describe=lambda rows: named_rows(task, rows),
             seconds=seconds,
             thumbnails=task.thumbnails,
+            notes=notes,
+            columns=task.column_facts,
             facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,7 +53,7 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, outputs, trust, work
+    from hidegl.cli import classes, new_labels, outputs, trust, work
     from hidegl.cli.new_rows import new_rows
     from hidegl.cli.sources import Source
 
@@ -74,10 +74,12 @@ def predict(
     task = new_rows(learned, reader, source, model, screen, asked)
     with work.warnings_as_notes(screen):
         acceptance = trust.acceptance_of(learned, accept, task.X)
-        predicted = learned.stream_labels(task.X)
-        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
+        predicted, familiarity = learned.stream_labels(task.X), new_labels.familiarity_of(learned, task)
+        how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}
+        tally = outputs.write_labelled(out, task, predicted, with_given=False, **how)
     classes.show_classes(screen, tally)
-    facts = trust.show_acceptance(screen, acceptance)
+    facts = new_labels.show_trust_in_new(screen, task, reader, tally, familiarity)
+    facts |= trust.show_acceptance(screen, acceptance)
     wrote = {"output": out, **({} if review is None else {"review": review})}
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
     if review is not None:

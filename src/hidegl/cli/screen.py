@@ -20,6 +20,13 @@ NOTHING = "–"
 """In place of a number that there is not."""
 
 
+class PipedConsole(Console):
+    """A console whose reader may end first, as `head` does: that is an exception as for any other writer."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 @dataclass
 class Screen:
     """Prints notes and results. With `as_json`, only one JSON object at the end; with `quiet`, nothing."""
@@ -29,8 +36,8 @@ class Screen:
     notes: list[dict[str, str]] = field(default_factory=list)
     """The warnings so far, each with a code for programs."""
 
-    _notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
-    _results: Console = field(default_factory=lambda: Console(highlight=False))
+    _notes: Console = field(default_factory=lambda: PipedConsole(stderr=True, highlight=False))
+    _results: Console = field(default_factory=lambda: PipedConsole(highlight=False))
 
     @property
     def verbose(self) -> bool:
@@ -60,7 +67,7 @@ class Screen:
             )
         for row in rows:
             shown.add_row(*(escape(str(row[key]) if uncut else in_short(row[key])) for key in names))
-        results = Console(highlight=False, width=WIDEST) if uncut else self._results
+        results = PipedConsole(highlight=False, width=WIDEST) if uncut else self._results
         results.print(f"[bold]{escape(title)}[/]")
         results.print(shown)
 

@@ -67,7 +67,9 @@ class TextVectors:
             raise UseError(f"--embedder: {error}") from error
         vectors = self.of(texts, embedder)
         if name == "auto" and embedder.way_.name == "words":
-            self._screen.warn("texts are told apart by their words; by their meaning with pip install 'hidegl[text]'")
+            self._screen.warn(
+                "texts are told apart by their words; by their meaning with pip install 'hidegl[text]'", "words-only"
+            )
         return vectors, embedder
 
     def of(self, texts: list[str], embedder: TextEmbedder) -> NDArray[np.float32]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.cli import images
 from hidegl.cli.columns import RESULT_NAMES, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.cli.contradictions import same_text_two_labels
 from hidegl.cli.labels import LabelColumn, came_from, find_labels
 from hidegl.cli.mixed import learned_table
 from hidegl.cli.screen import Screen
@@ -152,7 +153,10 @@ class Task:
         table, columns = self.table, self.columns
         if columns.kind == "texts":
             found = TextVectors(self.path, screen, cached=asked.cache)
-            self.X, embedder = found.learned(texts_of(table, columns.features), asked.embedder or "auto")
+            texts = texts_of(table, columns.features)
+            if (note := same_text_two_labels(texts, self.labels.y)) is not None:
+                screen.warn(note)
+            self.X, embedder = found.learned(texts, asked.embedder or "auto")
             embedder.columns = columns.features
             self.embedder = embedder
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
@@ -172,13 +176,17 @@ class Task:
             screen.note("left out", explain(self.columns.left_out))
         if self.labels.y is not None:
             screen.note("labels", f"{self.labels.n_labels:,} in {self.labels.source}")
-        for note in (*self.table.notes, *self.labels.notes):
-            screen.warn(note)
+        for note in self.table.notes:
+            screen.warn(note, "data")
+        for note in self.labels.notes:
+            screen.warn(note, "labels")
 
     @property
     def column_facts(self) -> list[dict[str, Any]]:
         """What is known about each column of the table."""
         chosen = self.columns
+        if not (chosen.features or chosen.left_out):
+            return []  # images, a matrix alone, or rows that are only shown
         reports = column_reports(self.table, chosen.features, chosen.kinds, chosen.left_out)
         return [report._asdict() for report in reports]
 
@@ -287,4 +295,4 @@ def warnings_as_notes(screen: Screen) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
-        screen.warn(text)
+        screen.warn(text, "warning")

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hidegl.basics.notes import Note
 from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without
-from hidegl.embedding.column_codes import Unread
+from hidegl.embedding.column_codes import NumberCode, Unread
 from hidegl.embedding.column_kinds import EPOCHS, Kind, kind_of
 from hidegl.embedding.dates import have_open_order
 from hidegl.files.columns import fits_into_cell, is_text, is_vector, spoken
@@ -89,16 +90,31 @@ def examples_of(table: Table, name: str) -> list[str]:
 
 
 def share_missing(column: pa.ChunkedArray, kind: Kind) -> float:
-    if not len(column):
-        return 0.0
+    return float(np.mean(empty_cells(column, kind))) if len(column) else 0.0
+
+
+def empty_cells(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.bool_]:
+    """Which cells of a column hold nothing."""
     if pa.types.is_floating(column.type):
-        return float(np.mean(np.isnan(column.to_numpy())))
+        return np.isnan(column.to_numpy())
     if not is_text(column.type):
-        return column.null_count / len(column)
+        return pc.is_null(column).to_numpy()
     words = EMPTY_WORDS if kind.name in ("number", "date") else EMPTY_NAMES
     texts = pc.utf8_lower(bare(pc.cast(column, pa.string())))
-    empty = pc.is_in(pc.fill_null(texts, ""), pa.array(words))
-    return float(pc.mean(pc.cast(empty, pa.float64())).as_py())
+    return pc.is_in(pc.fill_null(texts, ""), pa.array(words)).to_numpy()
+
+
+def empty_rows(table: Table, kinds: Mapping[str, Kind]) -> NDArray[np.bool_]:
+    """Which rows hold nothing in all columns of these kinds."""
+    return np.logical_and.reduce([empty_cells(table.column(name), kind) for name, kind in kinds.items()])
+
+
+def far_outside(name: str, column: pa.ChunkedArray, code: NumberCode) -> Note | None:
+    """A note about numbers that are far outside the range of those that were learned from; None if there are none."""
+    values = code.values(column)
+    n = int(np.sum((values < code.low) | (values > code.high)))
+    cells = "1 cell is" if n == 1 else f"{n:,} cells are"
+    return Note(f"{name}: {cells} far outside the range that the model has learned from", "outside") if n else None
 
 
 def not_understood(name: str, kind: str, unread: Unread) -> Note:

@@ -7,9 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from hidegl.files.mistakes import UseError
+from hidegl.files.mistakes import UseError, WorkError
 from hidegl.spreading.labels import is_blank
 
 LONGEST_NAME, MOST_CLASSES = 200, 1000
@@ -25,6 +26,10 @@ JOINERS = "\u200c\u200d"
 
 AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
 """For classes without a key of their own, in this order. S, U and N mean skip, undo and new class."""
+
+
+class DamagedLabelsError(ValueError):
+    """Events that no action of a person leads to."""
 
 
 class Given(NamedTuple):
@@ -120,9 +125,21 @@ class Contents:
 
     def _final(self, number: int) -> LabelClass | None:
         found = self.classes[number]
-        while found.merged_into is not None:
+        for _ in self.classes:
+            if found.merged_into is None:
+                return None if found.deleted else found
             found = self.classes[found.merged_into]
-        return None if found.deleted else found
+        raise DamagedLabelsError("classes are merged in a circle")
+
+    def check(self) -> None:
+        """Raise an error for what no action of a person leads to."""
+        try:
+            labels = self.labels()
+        except KeyError as error:
+            raise DamagedLabelsError(f"there is no class number {error}") from error
+        for row in (*labels, *self.skipped):
+            if type(row) is not int or not 0 <= row < self.n_rows:
+                raise DamagedLabelsError(f"there is no row {row!r}")
 
     # Changes
 
@@ -183,6 +200,16 @@ def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
     }
 
 
+def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> Contents:
+    """What the events in a file add up to; an error of one line if they cannot be those of a person."""
+    try:
+        contents = replayed(file, n_rows)
+        contents.check()
+    except (DamagedLabelsError, sqlite3.Error, TypeError, ValueError, OverflowError) as error:
+        raise WorkError(f"{path} is damaged: {error}") from error
+    return contents
+
+
 def replayed(file: sqlite3.Connection, n_rows: int) -> Contents:
     """What the events in the file add up to."""
     contents = Contents(n_rows)
@@ -209,10 +236,10 @@ def finish(contents: Contents, batch: Batch) -> None:
     """Take over a batch of which all events were read."""
     if batch.changes:
         contents.take(batch)
-    elif batch.source == "undo":
-        contents.undo()
-    elif batch.source == "redo":
-        contents.redo()
+    elif batch.source in ("undo", "redo"):
+        if not (contents.done if batch.source == "undo" else contents.undone):
+            raise DamagedLabelsError(f"there is nothing to {batch.source} at batch {batch.number}")
+        (contents.undo if batch.source == "undo" else contents.redo)()
 
 
 def with_keys(classes: list[LabelClass]) -> list[LabelClass]:

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files.label_events import checked_contents
+from hidegl.files.mistakes import UseError, WorkError, named
 
 APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""
@@ -23,6 +25,9 @@ ENDING = ".labels.db"
 
 COLUMNS = "label_columns"
 """The fact that names the columns of the table from which labels were taken over, as a JSON list. It may be absent."""
+
+MOST_ROWS = 2**63 - 1
+"""Of a table about which nothing else is known."""
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -92,12 +97,13 @@ class OtherTableError(UseError):
 def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
     """The file, made if it is not there; refused if it belongs to another table, unless it has no labels."""
     try:
-        file = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        file = connected(path, check_same_thread=False, timeout=10)
         file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = FULL")
         if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             facts = f"INSERT INTO facts VALUES ('n_rows', '{n_rows}'), ('fingerprint', '{fingerprint}');"
             file.executescript(f"BEGIN;\n{SCHEMA}\n{facts}\nCOMMIT;")
+        check_schema(file, path)
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be opened: {error}") from error
     try:
@@ -109,12 +115,43 @@ def opened(path: Path, n_rows: int, fingerprint: str) -> sqlite3.Connection:
     return file
 
 
+def connected(path: Path | str, **options: Any) -> sqlite3.Connection:
+    """A connection that runs no function that the file itself names, in a trigger, a view or an index."""
+    file = sqlite3.connect(path, **options)
+    file.execute("PRAGMA trusted_schema = OFF")
+    return file
+
+
+def check_schema(file: sqlite3.Connection, path: Path) -> None:
+    """Raise an error unless the tables and views are ours, and nothing else: a trigger could delete labels."""
+    if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise UseError(f"{path} is a SQLite file, but not one of labels")
+    if file.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+        raise WorkError(f"{path} was written by a newer version of hidegl")
+    with closing(sqlite3.connect(":memory:")) as own:
+        own.executescript(SCHEMA)
+        expected = parts_of_schema(own)
+    found = parts_of_schema(file)
+    different = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    if different:
+        raise WorkError(
+            f"{path} is not as hidegl made it: {named(different)} differs, so it is not used; labels are taken over "
+            f"from a CSV file with the columns row and label"
+        )
+
+
+def parts_of_schema(file: sqlite3.Connection) -> dict[str, str]:
+    """How each table, view, index and trigger was made, by name, in one line."""
+    made = file.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master")
+    return {name: " ".join(sql.split()) for name, sql in made}
+
+
 def is_of_another(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> bool:
     """Whether the file was made for another table and has no labels. With labels it is refused."""
     try:
         check_file(file, path, n_rows, fingerprint)
     except OtherTableError as error:
-        if not file.execute("SELECT count(*) FROM labels").fetchone()[0]:
+        if not checked_contents(path, file, MOST_ROWS).labels():
             return True
         raise OtherTableError(
             f"{error}. Move {path.name} away to begin anew. --labels takes its labels over by row number, from "
@@ -140,11 +177,10 @@ def begin_anew(file: sqlite3.Connection, n_rows: int, fingerprint: str) -> None:
 
 
 def check_file(file: sqlite3.Connection, path: Path, n_rows: int, fingerprint: str) -> None:
-    if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise UseError(f"{path} is a SQLite file, but not one of labels")
-    if file.execute("PRAGMA user_version").fetchone()[0] > VERSION:
-        raise WorkError(f"{path} was written by a newer version of hidegl")
+    check_schema(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
+    if not str(facts.get("n_rows")).isdecimal() or "fingerprint" not in facts:
+        raise WorkError(f"{path} is damaged: it does not name its table")
     if int(facts["n_rows"]) != n_rows:
         raise OtherTableError(f"{path} labels a table of {int(facts['n_rows']):,} rows, but this one has {n_rows:,}")
     if facts["fingerprint"] != fingerprint:
@@ -183,7 +219,8 @@ def read_labels(path: Path, n_rows: int, fingerprint: str) -> dict[int, str]:
     """The name of the class of each labelled row, without a lock: Studio may be open."""
     with reading(path) as file:
         check_file(file, path, n_rows, fingerprint)
-        return dict(file.execute("SELECT row, label FROM labels"))
+        contents = checked_contents(path, file, n_rows)
+        return {row: contents.classes[given.label].name for row, given in sorted(contents.labels().items())}
 
 
 def check_before_writing(path: Path, n_rows: int, fingerprint: str) -> None:
@@ -224,7 +261,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The file, also where nothing can be written, which SQLite would do beside a file with a write-ahead log."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as file:
+        with closing(connected(address, uri=True)) as file:
             try:
                 file.execute("PRAGMA user_version")
             except sqlite3.OperationalError:
@@ -232,7 +269,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
                 if log.exists() and log.stat().st_size:  # it holds labels that the file itself does not have yet
                     raise
                 address += "&immutable=1"
-        with closing(sqlite3.connect(address, uri=True)) as file:
+        with closing(connected(address, uri=True)) as file:
             yield file
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be read: {error}") from error

@@ -18,10 +18,10 @@ from hidegl.files.label_events import (
     Given,
     LabelClass,
     changed_names,
+    checked_contents,
     checked_name,
     event_of,
     imported_names,
-    replayed,
     tidy_name,
     with_keys,
 )
@@ -37,18 +37,20 @@ class LabelStore:
 
     def __init__(self, path: Path, n_rows: int, fingerprint: str) -> None:
         self.path, self.n_rows = path, n_rows
-        self._mutex = threading.RLock()
+        self._writing = threading.RLock()
+        self._mutex = threading.RLock()  # of what is in memory: who reads it does not wait for the disk
         self._owner = owned(path)
         try:
             self._file = opened(path, n_rows, fingerprint)
-            self._contents = replayed(self._file, n_rows)
+            self._identity = identity(path)
+            self._contents = checked_contents(path, self._file, n_rows)
         except BaseException:
             self._owner.close()
             raise
         self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
 
     def close(self) -> None:
-        with self._mutex:
+        with self._writing, self._mutex:
             self._file.close()
             self._owner.close()
 
@@ -90,14 +92,14 @@ class LabelStore:
 
     def label(self, rows: Sequence[int], label: int | None, source: str) -> None:
         """Give rows a class, or none; one batch."""
-        with self._mutex:
+        with self._writing:
             if label is not None:
                 self._contents.require(label)
             self._act(source, self._contents.label_changes(rows, label, source))
 
     def label_each(self, labels: dict[int, int], source: str) -> None:
         """Give each row a class of its own; one batch."""
-        with self._mutex:
+        with self._writing:
             changes: list[Change] = []
             for row, label in labels.items():
                 self._contents.require(label)
@@ -108,7 +110,7 @@ class LabelStore:
 
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
         """Give rows the class of this name, which is made if it is not there; one batch."""
-        with self._mutex:
+        with self._writing:
             name = checked_name(tidy_name(name))
             found = self._contents.named(name)
             if found is not None:
@@ -124,7 +126,7 @@ class LabelStore:
 
         The file remembers the columns of the table that they came from: nothing must be learned from those.
         """
-        with self._mutex:
+        with self._writing:
             remember_columns(self._file, columns)
             fresh = {row: name for row, name in names.items() if row not in self._contents.touched}
             tidy = imported_names(fresh)
@@ -142,21 +144,21 @@ class LabelStore:
 
     def skip(self, row: int) -> None:
         """Do not ask for a row again."""
-        with self._mutex:
+        with self._writing:
             self._contents.check_rows([row])
             self._act("card", [("skip", row, self._contents.skipped.get(row), True)])
 
     # Classes
 
     def new_class(self, name: str) -> LabelClass:
-        with self._mutex:
+        with self._writing:
             made = self._contents.new_class(tidy_name(name))
             self._act("classes", [("class", made.number, None, made)])
             return made
 
     def change_class(self, number: int, **changed: str | None) -> LabelClass:
         """Another name, colour or key. A key that another class has is taken from it."""
-        with self._mutex:
+        with self._writing:
             before = self._contents.require(number)
             if "name" in changed:
                 changed["name"] = name = checked_name(tidy_name(changed["name"] or ""))
@@ -174,7 +176,7 @@ class LabelStore:
 
     def merge(self, number: int, into: int) -> None:
         """Let all labels of a class count for another."""
-        with self._mutex:
+        with self._writing:
             before, _ = self._contents.require(number), self._contents.require(into)
             if number == into:
                 raise UseError("a class cannot be merged with itself")
@@ -182,7 +184,7 @@ class LabelStore:
 
     def delete(self, number: int) -> None:
         """Take away a class with all its labels."""
-        with self._mutex:
+        with self._writing:
             before = self._contents.require(number)
             self._act("classes", [("class", number, before, replace(before, deleted=True))])
 
@@ -190,35 +192,37 @@ class LabelStore:
 
     def undo(self) -> Batch | None:
         """Take back the last action, and return it; None if there is nothing to take back."""
-        with self._mutex:
+        with self._writing:
             if not self._contents.done:
                 return None
             batch = self._contents.done[-1]
             self._write("undo", [("undo", {"target": batch.number})])
-            self._contents.undo()
+            with self._mutex:
+                self._contents.undo()
             return batch
 
     def redo(self) -> Batch | None:
         """Do again what was taken back last, and return it."""
-        with self._mutex:
+        with self._writing:
             if not self._contents.undone:
                 return None
             batch = self._contents.undone[-1]
             self._write("redo", [("redo", {"target": batch.number})])
-            self._contents.redo()
+            with self._mutex:
+                self._contents.redo()
             return batch
 
     # Progress
 
     def add_progress(self, progress: Progress) -> None:
-        with self._mutex, self._file:
+        with self._writing, self._file:
             self._file.execute(
                 "INSERT INTO progress (time, labels, accuracy, low, high) VALUES (?, ?, ?, ?, ?)", (now(), *progress)
             )
 
     def progress(self) -> list[Progress]:
         """How the expected accuracy grew."""
-        with self._mutex:
+        with self._writing:
             return self._file.execute("SELECT labels, accuracy, low, high FROM progress ORDER BY id").fetchall()
 
     # Writing
@@ -226,9 +230,11 @@ class LabelStore:
     def _act(self, source: str, changes: list[Change]) -> None:
         """Write the events of a batch, and only then change what is in memory."""
         number = self._write(source, [(kind, event_of(kind, key, after)) for kind, key, _, after in changes])
-        self._contents.take(Batch(number, source, changes))
+        with self._mutex:
+            self._contents.take(Batch(number, source, changes))
 
     def _write(self, source: str, events: Iterable[tuple[str, dict[str, Any]]]) -> int:
+        self._check_in_place()
         common = {"batch": self._last_batch + 1, "time": now(), "source": source}
         try:
             with self._file:
@@ -238,5 +244,23 @@ class LabelStore:
                     self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
         except sqlite3.Error as error:
             raise WorkError(f"nothing was saved in {self.path}: {error}") from error
+        self._check_in_place()
         self._last_batch += 1
         return self._last_batch
+
+    def _check_in_place(self) -> None:
+        """Raise an error if the file was deleted or renamed: what is written to it then is on no disk."""
+        try:
+            in_place = identity(self.path) == self._identity
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise WorkError(
+                f"nothing was saved: {self.path} was deleted, renamed or replaced; put it back, or start Studio again"
+            )
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """What tells a file from another one of the same name."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

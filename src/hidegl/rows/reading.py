@@ -107,17 +107,31 @@ def finite(block: NDArray[Any]) -> NDArray[Any]:
 
 def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array or CSR matrix of numbers, checked as scikit-learn does; columns of text are named."""
+    check_entries(X)
     try:
         X_read = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return X_read.astype(np.float64) if X_read.dtype.kind == "O" else X_read
     except (TypeError, ValueError) as error:
         text = [name for name in getattr(X, "columns", ()) if not is_numeric(X[name])]
+        if not text and "contains NaN" in str(error):
+            raise ValueError(
+                "X must hold finite numbers, but it contains NaN or empty cells: fill them in, drop such rows, or let "
+                "hidegl.embedding.TableEncoder fill them in"
+            ) from error
         if not text:
             raise
         names = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
         raise ValueError(
             f"X must hold numbers, but these columns do not: {names}; leave them out or encode them"
         ) from error
+
+
+def check_entries(X: Any) -> None:
+    """Raise an error about entries that would silently be taken for numbers: masked ones, and dates."""
+    if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
+        raise ValueError(f"X must have no masked entries, got {n:,}: fill them in, or drop such rows")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"X must hold numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates")
 
 
 def is_numeric(column: Any) -> bool:
