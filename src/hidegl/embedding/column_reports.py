@@ -52,7 +52,7 @@ def column_reports(
         column = table.first_rows(name) if table.on_disk else table.column(name)
         kind = kinds.get(name) or kind_of_any(name, column)
         why = left_out.get(name) or described(kind, column)
-        examples, missing = examples_of(table, name), share_missing(column, kind)
+        examples, missing = examples_of(table, name, kind), share_missing(column, kind)
         reports.append(ColumnReport(name, kind.name, why, examples, round(missing, 4), name in features))
     return reports
 
@@ -79,13 +79,14 @@ def described(kind: Kind, column: pa.ChunkedArray) -> str:
     return kind.reason or spoken(column.type)
 
 
-def examples_of(table: Table, name: str) -> list[str]:
-    """The first different cells that hold something, as they are written."""
+def examples_of(table: Table, name: str, kind: Kind) -> list[str]:
+    """The first different cells that hold something of this kind, as they are written."""
     first = table.as_written.first_rows(name).slice(0, FIRST).drop_null()
     if not fits_into_cell(first.type):
         return []
     texts = dict.fromkeys(" ".join(text.split()) for text in pc.cast(first, pa.string()).to_pylist())
-    shown = [text for text in texts if text.lower() not in EMPTY_NAMES][:N_EXAMPLES]
+    left_out = {*empty_words(kind), *kind.unread}
+    shown = [text for text in texts if text.lower() not in left_out and text not in left_out][:N_EXAMPLES]
     return [text if len(text) <= LONGEST_EXAMPLE else text[: LONGEST_EXAMPLE - 1] + "…" for text in shown]
 
 
@@ -99,9 +100,13 @@ def empty_cells(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.bool_]:
         return np.isnan(column.to_numpy())
     if not is_text(column.type):
         return pc.is_null(column).to_numpy()
-    words = EMPTY_WORDS if kind.name in ("number", "date") else EMPTY_NAMES
     texts = pc.utf8_lower(bare(pc.cast(column, pa.string())))
-    return pc.is_in(pc.fill_null(texts, ""), pa.array(words)).to_numpy()
+    return pc.is_in(pc.fill_null(texts, ""), pa.array(empty_words(kind))).to_numpy()
+
+
+def empty_words(kind: Kind) -> tuple[str, ...]:
+    """The words that stand for nothing in a column of this kind."""
+    return EMPTY_WORDS if kind.name in ("number", "date") else EMPTY_NAMES
 
 
 def empty_rows(table: Table, kinds: Mapping[str, Kind]) -> NDArray[np.bool_]:
