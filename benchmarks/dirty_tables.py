@@ -42,7 +42,7 @@ def main() -> None:
         paths = sorted((Path(os.environ["HIDEGL_DATA"]) / "tables").glob("*.csv"))
         store("dirty_tables", {"draws": list(DRAWS), "tables": [measured(path) for path in paths]})
     with replacing(PAGE) as file:
-        file.write(with_tables(PAGE.read_text(), {"dirty": page_table()}).encode())
+        file.write(with_tables(PAGE.read_text(), tables()).encode())
 
 
 def measured(path: Path) -> dict[str, Any]:
@@ -100,8 +100,11 @@ def scores(table: pa.Table, y: NDArray[np.intp]) -> list[float]:
     return found
 
 
-def page_table() -> str:
-    results = stored("dirty_tables")["tables"]
+def tables() -> dict[str, str]:
+    return {"dirty": table_of(stored("dirty_tables")["tables"])}
+
+
+def table_of(results: list[dict[str, Any]]) -> str:
     lines = [f"| table | rows | columns | {' | '.join(VERSIONS)} |", f"|---|---|---|{'---|' * len(VERSIONS)}"]
     for r in results:
         values = " | ".join(f"{r[version]:.1f}" for version in VERSIONS)

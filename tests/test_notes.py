@@ -87,6 +87,19 @@ def test_predict_says_which_rows_are_unlike_those_it_knows(table, capsys):
     assert (written.familiarity.drop([2, 3]) > 0).all()
 
 
+def test_predict_says_which_rows_of_a_matrix_are_far_away(folder, capsys):
+    X, truth = heaps()
+    np.save("X.npy", X)
+    np.save("y.npy", np.where(np.arange(len(X)) % 4 == 0, truth, -1))
+    hidegl("label X.npy --labels y.npy --effort quick --model m.hidegl --quiet")
+    np.save("far.npy", np.concatenate([X[:8], 1e30 * X[:2]]))
+    notes = answered(capsys, "predict m.hidegl far.npy")["notes"]
+    assert {
+        "code": "outside",
+        "text": "2 rows have values far outside the range that the model has learned from",
+    } in notes
+
+
 def test_rows_in_which_nothing_is_labelled_are_unfamiliar(folder, capsys):
     X, truth = heaps()
     apart = np.concatenate([X, X[:40] @ np.diag([0, 0, 1, 1]) + [0, 0, 0, 25]])

@@ -77,7 +77,7 @@ def test_one_date_decides_whether_the_day_comes_first():
 
 
 @pytest.mark.parametrize(
-    "text", ["12.5", "1.2.3", "3 kg 2020", "10:30", "Room 5, 2020", "31.02.2020", "version 2020", ""]
+    "text", ["12.5", "1.2.3", "3 kg 2020", "10:30", "Room 5, 2020", "1004.12", "31.02.2020", "version 2020", ""]
 )
 def test_what_is_no_date_is_none(text):
     assert np.isnan(read_dates([text])[0][0])
@@ -175,6 +175,15 @@ def test_cells_keep_their_spelling(folder):
     written = Path("data.labelled.csv").read_text().splitlines()
     assert [line.startswith(given) for line, given in zip(written[1:], lines, strict=True)] == [True] * 40
     assert written[0] == "x,text,y,side,label,confidence,given,unseen"
+
+
+def test_negative_numbers_are_no_formulas(folder):
+    lines = [f"{i - 20}.50,-x{i}" for i in range(40)]
+    Path("data.csv").write_text(
+        "\n".join(["x,y,side", *(f"{line},{'lr'[i % 2]}" for i, line in enumerate(lines))]) + "\n"
+    )
+    hidegl("label data.csv --labels side --columns x --effort quick --safe-csv")
+    assert Path("data.labelled.csv").read_text().splitlines()[1].startswith("-20.50,'-x0,l")
 
 
 def workbook(path, *, first_hidden=False):

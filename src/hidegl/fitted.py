@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.mixture import Mixture
 from hidegl.files.reading import rows_from
+from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predicted_blocks
-from hidegl.structure.preparation import Preparation, prepare
+from hidegl.structure.preparation import Preparation, are_outside, prepare
 from hidegl.structure.structure import Structure
 from hidegl.survey import Survey
 
@@ -122,6 +123,14 @@ class FittedModel(ABC):
         columns = self._columns(self._prepared(X))
         blocks = predicted_blocks(columns.blocks(), self.classes_)
         return LabelStream(blocks, columns.n_rows, self.classes_, self._looks_for_unseen)
+
+    def are_outside(self, X: Any) -> NDArray[np.bool_]:
+        """Which rows of X have a value far outside the range of its column in the fit, where rows have such ranges."""
+        rows = rows_from(self, X, reset=False, device="cpu")
+        bounds = self._preparation.bounds
+        if bounds is None:
+            return np.zeros(rows.n_rows, dtype=bool)
+        return np.asarray(on_host(rows.map(are_outside, bounds).collect()))
 
     def labelled_points(self) -> LabelledPoints:
         """The high-dense points with their classes; of several structures, those of the one with the fewest."""

@@ -32,7 +32,7 @@ def are_empty(task: Task) -> NDArray[np.bool_]:
 
 
 def show_trust_in_new(
-    screen: Screen, task: Task, embedder: Embedder | None, tally: Tally, familiarity: NDArray[np.float64]
+    screen: Screen, model: Model, task: Task, embedder: Embedder | None, tally: Tally, familiarity: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Say which rows are unlike those that the model knows, as facts for JSON too."""
     n_rows, n_empty = len(familiarity), int(are_empty(task).sum())
@@ -50,4 +50,7 @@ def show_trust_in_new(
             code = column.code
             if isinstance(code, NumberCode) and (note := far_outside(name, task.table.column(name), code)):
                 screen.warn(note)
+    elif task.columns.kind in ("matrix", "vectors", "table") and (n_outside := int(model.are_outside(task.X).sum())):
+        rows = "1 row has values" if n_outside == 1 else f"{n_outside:,} rows have values"
+        screen.warn(f"{rows} far outside the range that the model has learned from", "outside")
     return {"unseen_share": round(tally.unseen_share, 4), "unfamiliar_rows": n_unfamiliar, "empty_rows": n_empty}

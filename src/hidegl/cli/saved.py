@@ -78,7 +78,7 @@ def predict(
         how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}
         tally = outputs.write_labelled(out, task, predicted, with_given=False, **how)
     classes.show_classes(screen, tally)
-    facts = new_labels.show_trust_in_new(screen, task, reader, tally, familiarity)
+    facts = new_labels.show_trust_in_new(screen, learned, task, reader, tally, familiarity)
     facts |= trust.show_acceptance(screen, acceptance)
     wrote = {"output": out, **({} if review is None else {"review": review})}
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")

@@ -60,7 +60,9 @@ def studio(
     as_image: AsImage = None,
     effort: Effort = "default",
     seed: Seed = 0,
-    port: Annotated[int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER")] = 0,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER", min=0, max=65_535)
+    ] = 0,
     host: Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     allow_network: Annotated[
         bool, typer.Option("--allow-network", help="Let other machines connect, with --host. They can read the data.")

@@ -150,7 +150,8 @@ def kind_of_texts(name: str, column: pa.ChunkedArray, *, are_names: bool = False
     given = without(bare(column.drop_null()), EMPTY_NAMES)
     if not len(given):
         return Kind("", "empty")
-    counts = Counter({text["values"]: text["counts"] for text in pc.value_counts(given).to_pylist()})
+    texts, times = pc.value_counts(given).flatten()
+    counts = Counter(dict(zip(texts.to_pylist(), times.to_pylist(), strict=True)))
     if len(counts) == 1 and len(given) > FLAGGED * len(column):
         return Kind("", CONSTANT)
     if not are_names and (found := kind_of_written(name, column, counts)) is not None:

@@ -27,7 +27,8 @@ ORDINAL = r"(?:st|nd|rd|th|\.)?"
 FORMS = tuple(
     re.compile(form + TIME)
     for form in (
-        r"(?P<year>\d{4})(?P<sign>[-/.])(?P<month>\d{1,2})(?:(?P=sign)(?P<day>\d{1,2}))?",
+        r"(?P<year>\d{4})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})",
+        r"(?P<year>\d{4})[-/](?P<month>\d{1,2})",
         r"(?P<first>\d{1,2})(?P<sign>[-/.])(?P<other>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})",
         rf"{WEEKDAY}(?P<day>\d{{1,2}}){ORDINAL}[-\s]*(?:de\s+)?{NAME},?[-\s]*(?:de\s+)?(?P<year>\d{{4}}|\d{{2}})",
         rf"{WEEKDAY}{NAME}[-\s]*(?P<day>\d{{1,2}}){ORDINAL},?[-\s]+(?P<year>\d{{4}})",

@@ -125,6 +125,14 @@ def prepare(block: Any, preparation: Preparation) -> Any:
     return contiguous(cast(xp.clip(X, -limit, limit), dtype))
 
 
+def are_outside(block: Any, bounds: NDArray[np.float64]) -> Any:
+    """Which rows of a block have a value outside the bounds of its column (b,)."""
+    block = block.toarray() if hasattr(block, "toarray") else block
+    xp = namespace(block)
+    low, high = (xp.asarray(bound, device=block.device) for bound in bounds)
+    return xp.any((block < low) | (block > high), axis=1)
+
+
 def furthest(dtype: str) -> float:
     """The largest value of a prepared row, in the precision that processors compute in."""
     return float(np.finfo(np.float64 if dtype == "float64" else np.float32).max ** 0.5) / 1e3
