@@ -75,7 +75,7 @@ def inspect_columns(task: Task, screen: Screen) -> None:
             "kind": fact["kind"] or "–",
             "learned": "yes" if fact["learned"] else "no",
             "missing": f"{fact['missing']:.1%}",
-            "examples": ", ".join(fact["examples"]),
+            "examples": "; ".join(fact["examples"]),
         }
         for fact in facts
     ]

@@ -23,6 +23,7 @@ FIRST = 1000
 
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 60
+NOT_CHOSEN = "not among the columns that were asked for"
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 SIGNS = {".": "point", ",": "comma"}
 
@@ -51,9 +52,10 @@ def column_reports(
     for name in table.names:
         column = table.first_rows(name) if table.on_disk else table.column(name)
         kind = kinds.get(name) or kind_of_any(name, column)
-        why = left_out.get(name) or described(kind, column)
+        learned = name in features
+        why = left_out.get(name) or (described(kind, column) if learned or not kind.name else NOT_CHOSEN)
         examples, missing = examples_of(table, name, kind), share_missing(column, kind)
-        reports.append(ColumnReport(name, kind.name, why, examples, round(missing, 4), name in features))
+        reports.append(ColumnReport(name, kind.name, why, examples, round(missing, 4), learned))
     return reports
 
 
