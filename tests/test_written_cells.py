@@ -183,7 +183,7 @@ def test_negative_numbers_are_no_formulas(folder):
         "\n".join(["x,y,side", *(f"{line},{'lr'[i % 2]}" for i, line in enumerate(lines))]) + "\n"
     )
     hidegl("label data.csv --labels side --columns x --effort quick --safe-csv")
-    assert Path("data.labelled.csv").read_text().splitlines()[1].startswith("-20.50,'-x0,l")
+    assert Path("data.labelled.csv").read_text().splitlines()[1].startswith("-20.5,'-x0,l")
 
 
 def workbook(path, *, first_hidden=False):

@@ -66,7 +66,8 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     names = kept_in(out, task)
-    rows = task.table.as_written if out.suffix.lower() in DELIMITERS else task.table
+    spelt = out.suffix.lower() in DELIMITERS and not task.safe_csv  # in which the text -5 would get an apostrophe
+    rows = task.table.as_written if spelt else task.table
     columns = InputColumns(rows.batches(names)) if names else None
     with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
         write_review = None if review is None else files.enter_context(table_writer(review, task.signs))

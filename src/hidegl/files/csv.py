@@ -21,6 +21,9 @@ from hidegl.files.tables import MemoryTable
 BLOCK = 1 << 20
 """The number of bytes that are parsed at once, at least a line."""
 
+COPIES = 2
+"""A text file is kept twice: as it is written, and as numbers and dates."""
+
 LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 """No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
 
@@ -28,10 +31,10 @@ LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) -> MemoryTable:
     """The rows of a text file. With `numbers`, columns such as 007 are numbers too, and no texts."""
     available = available_memory()
-    size = unpacked_size(path, available)
+    size = COPIES * unpacked_size(path, available)
     if size > available:
         raise WorkError(
-            f"{path} has {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
+            f"{path} takes {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
             f"which is read in parts"
         )
     if not (start := beginning_of(path)):

@@ -35,9 +35,6 @@ LABELS = (*TABLES, ".npy")
 FORMULA = r"^[=+\-@\t\r]"
 """How a text begins that spreadsheets run as a formula."""
 
-PLAIN_NUMBER = r"^[-+]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?$"
-"""A text that begins like a formula and is harmless."""
-
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Which labels are accepted, by their confidences."""
 
@@ -104,8 +101,7 @@ def without_formulas(block: Block) -> Block:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
             quoted = pc.binary_join_element_wise(apostrophe, column, nothing)
-            is_number = pc.match_substring_regex(column, PLAIN_NUMBER)
-            column = pc.if_else(pc.and_not(pc.match_substring_regex(column, FORMULA), is_number), quoted, column)
+            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column)
         safe[f"'{name}" if re.match(FORMULA, name) else name] = column
     return safe
 
