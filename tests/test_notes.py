@@ -136,7 +136,7 @@ def test_a_share_may_be_written_in_percent(table, capsys):
 
 
 @on_unix
-@pytest.mark.parametrize("command", ["inspect data.csv", "inspect data.csv --json", "suggest data.csv -n 50 -f"])
+@pytest.mark.parametrize("command", ["inspect data.csv --json", "suggest data.csv -n 50 -f"])
 def test_a_reader_that_needs_no_more_is_no_error(table, command):
     line = f"{sys.executable} -m hidegl {command} 2> said | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)

@@ -110,6 +110,20 @@ def test_names_for_yes_are_one_name_and_letters_that_only_look_like_them_are_not
     assert found[2, 0] > found[1, 0]
 
 
+def test_the_encoder_takes_kinds_too():
+    table = pa.table({"id": ["1,5", "2,5", "x"] * 20, "code": [1, 2, 3] * 20})
+    encoder = TableEncoder(kinds={"id": "number", "code": "category"}).fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["id", "code: 1", "code: 2", "code: 3"]
+    with pytest.raises(ValueError, match="X has no column price"):
+        TableEncoder(kinds={"price": "number"}).fit(table)
+    with pytest.raises(
+        ValueError, match="kinds: 'id' cannot be a date: not one of its cells is a date, for example '1,5'"
+    ):
+        TableEncoder(kinds={"id": "date"}).fit(table)
+    with pytest.raises(ValueError, match=r"kinds\['id'\] must be"):
+        TableEncoder(kinds={"id": "money"}).fit(table)
+
+
 def test_cells_that_are_not_understood_are_counted_with_two_examples():
     prices = [*(f"{i},50 €" for i in range(95)), "call us", "call us", "gift", "sold", "n/a"]
     encoder = TableEncoder().fit(pa.table({"price": prices}))

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
+from hidegl.basics.checks import check_name
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
-from hidegl.embedding.column_kinds import Kind, kind_of
+from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 from hidegl.files.mistakes import GapsError, named
@@ -58,6 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns : list of str, default=None
         The columns to use. None: all that are not left out.
+    kinds : dict of str, default=None
+        What columns hold, by their name, where it is not seen: "number", "date", "category" or "text". They are used.
 
     Attributes
     ----------
@@ -83,14 +86,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     kind = "table"
 
-    def __init__(self, columns: list[str] | None = None) -> None:
+    def __init__(self, columns: list[str] | None = None, kinds: dict[str, str] | None = None) -> None:
         self.columns = columns
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the medians, categories and words of the columns. X: a data frame, or a table of pyarrow."""
-        table = as_table(X)
-        kinds = {name: kind_of(name, table.column(name)) for name in self.columns or table.column_names}
-        return self.fit_kinds(table, kinds)
+        table, wanted = as_table(X), self.kinds or {}
+        names = list(dict.fromkeys([*(self.columns or table.column_names), *wanted]))
+        missing = [name for name in names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"X has no column {named(missing)}")
+        kinds = {name: kind_of(name, table.column(name)) for name in names if name not in wanted}
+        for name, kind in wanted.items():
+            check_name(f"kinds[{name!r}]", kind, WANTED)
+            try:
+                kinds[name] = given_kind(name, table.column(name), kind)
+            except ValueError as error:
+                raise ValueError(f"kinds: {name!r} cannot be a {kind}: {error}") from error
+        return self.fit_kinds(table, {name: kinds[name] for name in names})
 
     def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind]) -> Self:
         """The same, where it is decided already what the columns hold."""
