@@ -1,4 +1,4 @@
-"""Files that this user wrote, told from planted ones by a signature with a key in the user's own folder.
+"""Signatures of the files that this user wrote, with a key in the user's own folder: planted files have none.
 
 A signature is the HMAC-SHA256 of a file's name and content, in a file of the same name with the ending .sig. Whoever
 can write beside the data but not read the user's folder cannot make one.
@@ -18,13 +18,13 @@ ENDING, KEY_BYTES, AT_ONCE = ".sig", 32, 1 << 20
 
 
 def key_file() -> Path:
-    """Where the key is kept: in the folder of the user's settings."""
+    """The file of the key, in the folder of the user's settings."""
     given = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(given) if given else Path.home() / ".config") / "hidegl" / "key"
 
 
 def user_key() -> bytes | None:
-    """The key, made when it is first needed; None where it cannot be kept."""
+    """The key, made when it is first needed; None if it cannot be stored."""
     path = key_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

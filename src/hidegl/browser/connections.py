@@ -1,4 +1,4 @@
-"""Connections of browsers that say nothing, or say it very slowly: they are closed, and there are never many.
+"""Connections on which no complete request arrives are closed after a while, and their number is limited.
 
 uvicorn waits without end for the rest of a request. Each connection takes a descriptor, of which a process has few.
 """

@@ -106,7 +106,7 @@ def inspect_model(model: Path, screen: Screen) -> None:
 
 
 def described_embedder(values: dict[str, Any]) -> str:
-    """What a model was made from, as its file says."""
+    """What a model was made from, in words."""
     if values["kind"] == "table":
         columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"

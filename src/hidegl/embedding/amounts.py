@@ -1,8 +1,8 @@
 """Numbers as people write them: "$1,004.86", "17,70", "12 %", "1 250 kg", "(3.5)".
 
 A cell is a sign or parentheses, a currency, digits with a decimal sign and separators of thousands, and a unit. The
-column decides which of point and comma is the decimal sign: "1.004,86" and "17,7" say that it is the comma, "0.5" and
-"1,004.86" that it is the point. A column has one unit. Cells with another one are not understood: 5 g are not 5 kg.
+column decides whether point or comma is the decimal sign: it is the comma in "1.004,86" and "17,7", and the point in
+"0.5" and "1,004.86". A column has one unit. Cells with another one are not understood: 5 g are not 5 kg.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def amount_of(text: str, *, codes: bool = False) -> Amount | None:
 
 
 def decimal_of(cells: Sequence[str], default: str = ".") -> str:
-    """The decimal sign of the digits of a column; the default where they do not say."""
+    """The decimal sign of the digits of a column; the default where they leave it open."""
     votes: Counter[str] = Counter()
     for digits in cells:
         point, comma = digits.rfind("."), digits.rfind(",")
@@ -107,7 +107,7 @@ def read_amounts(texts: Sequence[str], how: str = "", *, codes: bool = False) ->
     """The numbers of different texts of a column, with NaN for those that are none; and how they are written.
 
     That is the decimal sign, and the unit of most cells that have one, such as ".$". If it is known already, its
-    decimal sign counts only where the texts do not say which one is theirs.
+    decimal sign counts only where the texts leave theirs open.
     """
     cells = [amount_of(text, codes=codes) for text in texts]
     amounts = [cell for cell in cells if cell is not None]

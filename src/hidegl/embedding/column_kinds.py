@@ -50,7 +50,7 @@ LOOKED_AT = 500
 """Fewer different texts than this are looked at before all are."""
 
 WANTED = ("number", "date", "category", "text")
-"""The kinds that a person may say that a column has."""
+"""The kinds that a person may give to a column."""
 
 DAY_ORDERS = ("day first", "month first")
 YES_OR_NO = "yes or no"
@@ -70,7 +70,7 @@ class Kind(NamedTuple):
 
 
 def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
-    """The kind that a person says that a column has. It must be possible for at least one of its cells."""
+    """The kind that a person gives to a column. At least one of its cells must be of this kind."""
     texts = pc.cast(column, pa.string()) if is_text(column.type) else None
     if wanted in ("category", "text"):
         if pa.types.is_nested(column.type):
@@ -146,7 +146,7 @@ def numbers_rows(name: str, values: np.ndarray) -> str:
 
 
 def kind_of_texts(name: str, column: pa.ChunkedArray, *, are_names: bool = False) -> Kind:
-    """What texts are; if `are_names`, the table says that they are categories."""
+    """The kind of a column of texts; if `are_names`, its type in the table is that of categories."""
     given = without(bare(column.drop_null()), EMPTY_NAMES)
     if not len(given):
         return Kind("", "empty")

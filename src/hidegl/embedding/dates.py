@@ -1,6 +1,6 @@
 """Dates as people write them: "31/12/2020", "Apr 04, 2020", "2020-04-04T10:30", "4. April 2020 6:15 PM".
 
-Whether the day or the month comes first is decided by the column: one "31/12/2020" says it for all of its cells.
+The column decides whether the day or the month comes first: one "31/12/2020" is enough for all of its cells.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def seconds_of(parts: dict[str, str | None]) -> float | None:
 def day_comes_first(dates: Sequence[WrittenDate], default: str | None = None) -> bool:
     """Whether the first number is the day: by the dates of a column that can be read in one order only.
 
-    Where no date says so, it is the default, "day first" or "month first". Without one, the month comes first if the
-    sign is a slash.
+    If all dates leave it open, the default counts: "day first" or "month first". Without a default, the month comes
+    first if the sign is a slash.
     """
     open_order = [date for date in dates if date.sign]
     says_day = sum(date.day > 12 for date in open_order)
