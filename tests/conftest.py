@@ -16,6 +16,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that runs the t
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_settings(tmp_path_factory):
+    """The tests, and the processes that they start, keep settings in a folder of their own."""
+    before = os.environ.get("XDG_CONFIG_HOME")
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("settings"))
+    yield
+    del os.environ["XDG_CONFIG_HOME"]
+    if before is not None:
+        os.environ["XDG_CONFIG_HOME"] = before
+
+
 def pytest_collection_modifyitems(items):
     if not os.environ.get("HIDEGL_TEST_ALL"):
         for item in items:

@@ -44,15 +44,7 @@ def write_texts(path, n_rows=90):
 def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
     source, screen = Source.of(list(paths)), Screen(quiet=True)
     asked = InputOptions(
-        () if labels is None else (str(labels),),
-        None,
-        None,
-        None,
-        False,
-        text,
-        embedder,
-        False,
-        store=store_of(source.path),
+        () if labels is None else (str(labels),), text=text, embedder=embedder, cache=False, store=store_of(source.path)
     )
     return session_of(Task.read(source, screen.notes, asked), screen, None, effort=effort, seed=0)
 

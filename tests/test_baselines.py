@@ -75,7 +75,7 @@ def test_bad_input_is_refused_as_by_hidegl(blobs, model):
         model.fit(X, np.full(150, -1))
     with pytest.raises(ValueError, match="y must have one entry for each of the 150 rows of X, got 149"):
         model.fit(X, y[:-1])
-    with pytest.raises(ValueError, match="contains NaN or infinity, the first in row 1"):
+    with pytest.raises(ValueError, match="X must hold finite numbers, but it contains NaN"):
         model.fit(np.where(X > 5, np.nan, X), y)
 
 

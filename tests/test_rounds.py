@@ -14,6 +14,7 @@ import pytest
 import hidegl
 from commands import hidegl as command
 from hidegl.cli.screen import Screen
+from hidegl.files.label_schema import LABELS_WITHOUT_KEYS
 from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError
 from hidegl.files.opening import open_table
@@ -341,8 +342,7 @@ def test_a_file_of_version_0_2_goes_on_and_follows_its_rows_from_then(folder):
         store.label_named([3], "x", "card")
         store._file.executescript(
             "DROP TABLE row_keys; DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1; "
-            "DROP VIEW labels; DROP VIEW all_labels; CREATE VIEW labels AS SELECT row, 'x' AS label FROM events "
-            "WHERE kind = 'label';"
+            f"DROP VIEW labels; DROP VIEW all_labels; {LABELS_WITHOUT_KEYS}"
         )
     Path("other.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 5}\n" for i in reversed(range(20))))
     moved = RowKeys.of(open_table(Path("other.csv")))

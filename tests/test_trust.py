@@ -122,7 +122,7 @@ class TestAcceptance:
         free = np.setdiff1d(np.arange(len(truth)), model.given_labels_.rows)
         assert expected.low <= np.mean((model.transduction_ == truth)[free]) <= expected.high
         assert expected.mean == pytest.approx(model.labelled_rows().confidence[free].mean())
-        assert f"Expected: {expected}." in model.summary()
+        assert f"Expected: {expected}; " in model.summary()
         model.save(tmp_path / "model")
         loaded = load(tmp_path / "model")
         assert loaded.expected_accuracy_ == pytest.approx(expected)

@@ -38,7 +38,7 @@ from hidegl.showing.words import (
     open_questions,
 )
 from hidegl.spreading.labelling import Spreader
-from hidegl.spreading.labels import Labels
+from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.shares import distributions
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
@@ -136,7 +136,7 @@ class AutoHiDeGL(CalibratedModel):
         X, widths = joined_views(X)
         rows = rows_from(self, X, reset=True, device=self.device)
         views = check_views(self.views if widths is None else widths, self.n_features_in_)
-        labels = Labels.read(y, rows.n_rows)
+        labels = Labels.read(in_order_of(X, y), rows.n_rows)
         ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
@@ -240,7 +240,7 @@ class AutoHiDeGL(CalibratedModel):
                 f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
                 f"well each predicts labels that it has not seen.",
                 *([f"Of the views, {described_views(s['view_weights'])}."] if "view_weights" in s else []),
-                f"Expected: {self.expected_accuracy_}.",
+                f"Expected: {self.expected_accuracy_}; {self.majority_}.",
                 *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
             ]
         return "\n".join(lines)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidegl.basics.checks import check_count
 from hidegl.basics.linalg import Vector
 from hidegl.model import Model
-from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccuracy, check_precision
+from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccuracy, Majority, check_precision
 from hidegl.questions.cover import Kernel
 from hidegl.questions.suggestions import MORE_LABELS
 
@@ -31,6 +31,14 @@ class CalibratedModel(Model):
                 f"{type(self).__name__} has no expected_accuracy_ yet: call fit or relabel with labels"
             )
         return self._survey().confidences.expected_accuracy
+
+    @property
+    def majority_(self) -> Majority:
+        """The largest class and its expected share: how many labels would be right if it were given to every row."""
+        self._require_answers()
+        shares = self._survey().class_sums.sum(axis=0) / self.n_rows_
+        largest = int(shares.argmax())
+        return Majority(self.classes_.tolist()[largest], float(shares[largest]))
 
     def acceptance(self, precision: float = 0.95, X: Any = None) -> Acceptance:
         """How many labels can be accepted so that this share of them is expected to be right, and from which confidence

@@ -26,7 +26,7 @@ from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
 from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Labelling, Spreader
-from hidegl.spreading.labels import Labels
+from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.rules import MATRICES, Spreading
 from hidegl.spreading.shares import class_shares
 from hidegl.spreading.stream import label_columns
@@ -191,7 +191,7 @@ class HiDeGL(Model):
         check_parameters(self)
         self.__dict__.pop("_labelling", None)  # not fitted, until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
-        labels = Labels.read(y, rows.n_rows)
+        labels = Labels.read(in_order_of(X, y), rows.n_rows)
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:

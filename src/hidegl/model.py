@@ -27,7 +27,7 @@ from hidegl.questions.suggestions import Chosen, Suggestion, chosen_rows, explai
 from hidegl.questions.unfamiliar import UnfamiliarGroup, unfamiliar_groups
 from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
-from hidegl.spreading.labels import Labels, share_right
+from hidegl.spreading.labels import Labels, in_order_of, share_right
 from hidegl.spreading.rule import best_classes, named
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import restored_preparation
@@ -83,7 +83,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows with the right label, among those that have a label in y."""
-        return share_right(self.predict(X), y, sample_weight)
+        return share_right(self.predict(X), in_order_of(X, y), sample_weight)
 
     def transform(self, X: Any) -> sp.csr_array:
         """The assignments of the rows of X to the points (of all structures, side by side), sparse; rows sum to 1."""

@@ -80,6 +80,10 @@ class Stored:
         check_text(f"{self._where}{name}", self.value(name))
         return str(self.value(name))
 
+    def optional_text(self, name: str) -> str:
+        """A text that files of earlier versions do not have; then it is empty."""
+        return self.text(name) if name in self._values else ""
+
     def one_of(self, name: str, names: Iterable[str | None]) -> Any:
         check_name(f"{self._where}{name}", self.value(name), names)
         return self.value(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,21 @@ Fields = dict[str, Any]
 # Fields
 
 
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether a value is a whole number that JSON and numpy hold exactly."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
+
+
 def whole(fields: Fields, name: str) -> int:
     value = fields.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**53:
+    if not is_whole(value):
         raise UseError(f"{name} must be a whole number")
     return value
 
 
 def wholes(fields: Fields, name: str) -> list[int]:
     value = fields.get(name)
-    if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
+    if not isinstance(value, list) or not all(map(is_whole, value)):
         raise UseError(f"{name} must be a list of whole numbers")
     return value
 
@@ -41,6 +46,10 @@ def text(fields: Fields, name: str, longest: int = 1000) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or len(value) > longest:
         raise UseError(f"{name} must be a text of at most {longest} characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UseError(f"{name} must be a text, but it has half of a character") from error
     return value
 
 
@@ -96,7 +105,7 @@ def label(session: Session, fields: Fields) -> Any:
     """Give rows a class by its number or by its name, or take their labels away."""
     if isinstance(fields.get("labels"), dict):
         pairs = fields["labels"].items()
-        if not all(key.isdecimal() and len(key) < 16 and isinstance(value, int) for key, value in pairs):
+        if not all(key.isascii() and key.isdecimal() and len(key) < 16 and is_whole(value) for key, value in pairs):
             raise UseError("labels must be numbers of classes by numbers of rows")
         return session.label_each({int(key): value for key, value in pairs}, source(fields))
     chosen = rows(session, fields)

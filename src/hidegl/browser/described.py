@@ -59,6 +59,7 @@ def described_trust(trust: Trust | None, kept: set[int]) -> dict[str, Any] | Non
         "mean": trust.expected.mean,
         "low": trust.expected.low,
         "high": trust.expected.high,
+        "majority": trust.majority,
         "gain": trust.gain,
         "accepted": [list(one) for one in trust.accepted],
         "doubts": sum(doubt.row not in kept for doubt in trust.doubts),

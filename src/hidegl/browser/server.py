@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hidegl.browser.asking import ACTIONS
+from hidegl.browser.connections import SECONDS
 from hidegl.browser.figures import bokeh_script, map_figure
 from hidegl.browser.security import Guard, TooLargeError
 from hidegl.browser.session import Session
@@ -85,7 +86,9 @@ def bokeh(_: Request) -> Response:
 def posted(session: Session, ask: Callable[[Session, dict[str, Any]], Any]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
-            body = json.loads(await request.body() or b"{}")
+            body = json.loads(await asyncio.wait_for(request.body(), SECONDS) or b"{}")
+        except TimeoutError:
+            return JSONResponse({"error": "the request did not arrive in time"}, 408)
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):

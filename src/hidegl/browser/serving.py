@@ -9,9 +9,11 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 
+from hidegl.browser.connections import Connection
 from hidegl.browser.server import studio_app
 from hidegl.browser.session import Session
 from hidegl.files.mistakes import UseError
@@ -38,7 +40,8 @@ def serve(
     address = f"http://{names[0]}:{port}/?token={token}"
     app = studio_app(session, token, {f"{name}:{port}" for name in names}, lambda: end(server))
     level = "error" if DEBUG in os.environ else "critical"
-    config = uvicorn.Config(app, log_level=level, access_log=False, server_header=False, timeout_graceful_shutdown=1)
+    how: dict[str, Any] = {"http": Connection, "server_header": False, "timeout_graceful_shutdown": 1}
+    config = uvicorn.Config(app, log_level=level, access_log=False, **how)
     server = uvicorn.Server(config)
     session.start()
     try:

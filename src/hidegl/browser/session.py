@@ -60,6 +60,7 @@ class Session:
         self.title, self.store, self.contents, self._exports = title, store, contents, exports
         self._heard: list[Heard] = []
         self._mutex = threading.Lock()
+        self._exporting = threading.Lock()
         self._version = 0
         self._states = count()
         self._task = Task()
@@ -183,6 +184,14 @@ class Session:
         there = [str(path) for path in exports.paths(kind, accept) if path.exists()]
         if there and not replace:
             return {"exists": there}
+        if not self._exporting.acquire(blocking=False):
+            raise UseError("files are being written: wait until that is done")
+        try:
+            return self._write(exports, kind, accept)
+        finally:
+            self._exporting.release()
+
+    def _write(self, exports: Exports, kind: str, accept: float | None) -> dict[str, Any]:
         names = self.names()
         if len(set(names.values())) < 2:
             raise UseError("give labels of at least two classes first")

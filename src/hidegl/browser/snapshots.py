@@ -116,6 +116,9 @@ class Trust:
 
     confidence: NDArray[np.float32]
     expected: ExpectedAccuracy
+    majority: float
+    """The share of the rows that are expected to be of the largest class."""
+
     gain: float
     accepted: tuple[Accepted, ...]
     doubts: tuple[Doubt, ...]
@@ -134,6 +137,7 @@ class Trust:
             numbers[rows.labels].astype(np.int32),
             rows.confidence,
             model.expected_accuracy_,
+            model.majority_.share,
             model.expected_gain(MORE_LABELS),
             tuple(Accepted(precision, one.n_rows, one.share, one.threshold) for precision, one in accepted),
             tuple(Doubt(int(row), int(numbers[given]), int(numbers[best]), p) for row, given, best, p in doubts),

@@ -9,6 +9,9 @@ from typing import Any
 
 INTERRUPTED = "interrupted, nothing was left half-written"
 
+INTERRUPTED_CODE = 130
+"""The exit code after Ctrl-C, of typer and of shells."""
+
 
 def main() -> None:
     """Run the command line: the entry point of `hidegl` and `python -m hidegl`."""
@@ -27,4 +30,4 @@ def stop(*_: Any) -> None:
     """Ctrl-C before anything has begun: an import that is broken off would say so in its own words."""
     sys.stderr.write(f"hidegl: {INTERRUPTED}\n")
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(INTERRUPTED_CODE)

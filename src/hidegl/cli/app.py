@@ -12,6 +12,7 @@ import typer
 
 from hidegl._version import __version__
 from hidegl.basics.whole_files import together
+from hidegl.cli.inspecting import inspect
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -22,6 +23,7 @@ from hidegl.cli.options import (
     Force,
     Id,
     Json,
+    Kinds,
     Labels,
     MergeNames,
     NoCache,
@@ -34,7 +36,7 @@ from hidegl.cli.options import (
     Tune,
     Without,
 )
-from hidegl.cli.saved import inspect, predict, report
+from hidegl.cli.saved import predict, report
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
@@ -85,6 +87,7 @@ def label(
     effort: Effort = "default",
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     tune: Tune = False,
@@ -120,8 +123,8 @@ def label(
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = tasks.InputOptions(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "learn", safe_csv
-    )._replace(tune=tune)
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
@@ -140,7 +143,8 @@ def label(
     for what, path in wrote.items():
         screen.note(what, str(path))
     counts = {"rows": task.table.n_rows, "labels": int(tally.given.sum()), "seconds": round(seconds, 3)}
-    screen.result({**counts, **facts, "classes": classes.class_rows(tally), **wrote})
+    facts |= {"classes": classes.class_rows(tally), "columns": task.column_facts}
+    screen.result({**counts, **facts, **wrote})
 
 
 @app.command()
@@ -153,6 +157,7 @@ def suggest(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -177,8 +182,8 @@ def suggest(
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = tasks.InputOptions(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, None, safe_csv
-    )
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(safe_csv=safe_csv)
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
@@ -193,7 +198,7 @@ def suggest(
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
     screen.note("output", f"{out}: fill in its column 'label'")
-    screen.result({"rows": listed, "seconds": round(seconds, 3), "output": out})
+    screen.result({"rows": listed, "columns": task.column_facts, "seconds": round(seconds, 3), "output": out})
 
 
 @app.command()
@@ -206,6 +211,7 @@ def audit(
     merge_names: MergeNames = False,
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -230,16 +236,15 @@ def audit(
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = tasks.InputOptions(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, "judge", safe_csv
-    )
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
+    )._replace(labels_to="judge", safe_csv=safe_csv)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     judged = learned.audit()
     suspects = [judgement for judgement in judged if judgement.doubtful]
     described = results.named_rows(task, [judgement.row for judgement in judged])
-    listed = [
-        {**{key: described[key][i] for key in described}, **judgement._asdict()} for i, judgement in enumerate(judged)
-    ]
+    rows = [{key: described[key][i] for key in described} for i in range(len(judged))]
+    listed = [{**row, **judgement._asdict()} for row, judgement in zip(rows, judged, strict=True)]
     if suspects:
         names = {
             **{key: key for key in described},
@@ -260,7 +265,8 @@ def audit(
     if output is not None:
         outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
-    screen.result({"labels": listed, "doubtful": len(suspects), "seconds": round(seconds, 3), "output": output})
+    counts = {"doubtful": len(suspects), "seconds": round(seconds, 3)}
+    screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
 
 app.command()(studio)

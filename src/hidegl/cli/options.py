@@ -35,6 +35,16 @@ ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")
 ]
 Without = Annotated[str | None, typer.Option(help="Columns not to learn from.", metavar="A,B,…")]
+Kinds = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        help="What columns hold, where hidegl is wrong about it: number, date, category or text, such as "
+        "price=number,when=date,code=category.",
+        metavar="COLUMN=KIND,…",
+        show_default=False,
+    ),
+]
 Text = Annotated[
     str | None,
     typer.Option(
@@ -83,11 +93,23 @@ Seed = Annotated[
 MergeNames = Annotated[
     bool, typer.Option("--merge-names", help="Merge classes whose names differ in case, space or accents only.")
 ]
+
+
+def share(text: str | float) -> float:
+    """A share such as 0.95, or 95%."""
+    number = str(text).strip().removesuffix("%")
+    try:
+        return float(number) / (100 if number != str(text).strip() else 1)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a share, such as 0.95 or 95%") from error
+
+
 Accept = Annotated[
     float | None,
     typer.Option(
-        help="Keep only the surest labels, so that this share of them is expected to be right, such as 0.95. The "
-        "other labels are left blank, and their rows are listed in a file for review.",
+        parser=share,
+        help="Keep only the surest labels, so that this share of them is expected to be right, such as 0.95 or 95%. "
+        "The other labels are left blank, and their rows are listed in a file for review.",
         metavar="SHARE",
         show_default=False,
     ),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import together
@@ -71,16 +72,20 @@ def write_labelled(
     with_given: bool = True,
     acceptance: Acceptance | None = None,
     review: Path | None = None,
+    familiarity: NDArray[np.float64] | None = None,
 ) -> Tally:
-    """Write all input rows in their order: their columns (`kept_in`), and label, confidence and given at the end.
+    """Write all input rows in their order: their columns (`kept_in`), and at the end label, confidence, given, unseen
+    and familiarity, as far as there are such.
 
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
     tally, start = Tally(labels.classes), 0
-    names, result_names = kept_in(out, task), ResultNames.beside(task.kept)
+    names = kept_in(out, task)
+    result_names = ResultNames.beside(task.kept, with_familiarity=familiarity is not None)
     if result_names.note:
         warn_user(result_names.note)
-    columns = InputColumns(task.table.batches(names)) if names else None
+    spelt = out.suffix.lower() in DELIMITERS and not task.safe_csv  # in which the text -5 would get an apostrophe
+    columns = InputColumns((task.table.as_written if spelt else task.table).batches(names)) if names else None
     takes = None if acceptance is None else acceptance.takes
     with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
         if review is not None:
@@ -90,7 +95,9 @@ def write_labelled(
             tally.add(block)
             rows = np.arange(start, start + len(block))
             own = columns.next(len(block)) if columns else {}
-            write({**(own or {"row": rows}), **result_names.columns(block, takes, with_given=with_given)})
+            near = None if familiarity is None else familiarity[rows]
+            found = result_names.columns(block, takes, with_given=with_given, familiarity=near)
+            write({**(own or {"row": rows}), **found})
             if review is not None and takes is not None:
                 left = np.flatnonzero(~(takes(block.confidence) | block.given))
                 kept = {name: own[name].take(left) for name in fill_in.own}

@@ -1,4 +1,7 @@
-"""How a command ends: with one line and an exit code, never with a traceback. Wrong use gives 2, a failure gives 1."""
+"""How a command ends: with one line and an exit code, never with a traceback.
+
+Wrong use gives 2, a failure 1, an interruption 130, and a reader that needs no more, such as `head`, 0.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from rich.markup import escape
 
 from hidegl.basics.archives import DamagedFileError
 from hidegl.basics.warnings import PACKAGE
-from hidegl.cli import INTERRUPTED
+from hidegl.cli import INTERRUPTED, INTERRUPTED_CODE
 from hidegl.cli.app import app
 from hidegl.files.mistakes import UseError, WorkError
 
@@ -25,10 +28,6 @@ DEBUG = "HIDEGL_DEBUG"
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """The class of click, or of the copy of click inside newer versions of typer."""
-
-
-INTERRUPTED_CODE = 130
-"""The exit code of typer after Ctrl-C."""
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -66,7 +65,7 @@ def run(arguments: list[str]) -> int:
     with Interrupts() as interrupts:
         message, code = ended(arguments)
         if interrupts.came and code:  # libraries that are broken off at work say so in words of their own
-            message, code = INTERRUPTED, 1
+            message, code = INTERRUPTED, INTERRUPTED_CODE
         if message:
             errors = Console(stderr=True, highlight=False)
             errors.print(f"[bold red]hidegl:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
@@ -77,12 +76,13 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     """Run a command: what is to be said at its end, and its exit code."""
     try:
         code = int(app(arguments, prog_name="hidegl", standalone_mode=False) or 0)
-        return (INTERRUPTED, 1) if code == INTERRUPTED_CODE else ("", code)
+        sys.stdout.flush()  # a reader that is gone is noticed here, and not at the end of the process
+        return (INTERRUPTED if code == INTERRUPTED_CODE else "", code)
     except typer.Exit as end:
         return "", end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED, 1
-    except BrokenPipeError:  # `hidegl … | head`
+        return INTERRUPTED, INTERRUPTED_CODE
+    except (BrokenPipeError, SystemExit):  # `hidegl … | head`, for which typer exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return "", 0
     except UsageError as error:
@@ -105,5 +105,6 @@ def ended(arguments: list[str]) -> tuple[str, int]:
             return "the data cannot be read: its file is damaged", 1
         own = traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE)
         if own and type(error) in (ValueError, ImportError):
-            return str(error).replace("X must", "the data must", 1), 1  # our own words, in which X is the data
+            code = 2 if type(error) is ValueError else 1
+            return str(error).replace("X must", "the data must", 1), code  # our own words, in which X is the data
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

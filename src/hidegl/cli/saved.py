@@ -1,4 +1,4 @@
-"""The commands that read a saved model: predict and inspect."""
+"""The commands that use a saved model: predict and report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hidegl.cli.options import (
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_distinct, named, writing
+from hidegl.files.mistakes import UseError, WorkError, check_distinct, writing
 
 if TYPE_CHECKING:
     from hidegl.embedding import Embedder as AnyEmbedder
@@ -53,7 +53,7 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, outputs, trust
+    from hidegl.cli import classes, new_labels, outputs, trust
     from hidegl.intake import notes, sources, tasks
     from hidegl.intake.new_rows import new_rows
 
@@ -74,43 +74,18 @@ def predict(
     task = new_rows(learned, reader, source, model, screen.notes, asked)
     with notes.warnings_as_notes(screen.notes):
         acceptance = trust.acceptance_of(learned, accept, task.rows)
-        predicted = learned.stream_labels(task.rows)
-        tally = outputs.write_labelled(out, task, predicted, with_given=False, acceptance=acceptance, review=review)
+        predicted, familiarity = learned.stream_labels(task.rows), new_labels.familiarity_of(learned, task)
+        how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}
+        tally = outputs.write_labelled(out, task, predicted, with_given=False, **how)
     classes.show_classes(screen, tally)
-    facts = trust.show_acceptance(screen, acceptance)
+    facts = new_labels.show_trust_in_new(screen, learned, task, reader, tally, familiarity)
+    facts |= trust.show_acceptance(screen, acceptance)
     wrote = {"output": out, **({} if review is None else {"review": review})}
     screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
     if review is not None:
         screen.note("review", str(review))
-    screen.result({"rows": task.table.n_rows, **facts, "classes": classes.class_rows(tally), **wrote})
-
-
-def inspect(
-    model: SavedModel,
-    json: Json = False,
-) -> None:
-    """Show the rows, columns, classes and settings of a saved model.
-
-    [dim]hidegl inspect digits.hidegl[/]
-    """
-    from hidegl.embedding.saved import embedder_values
-    from hidegl.showing.report import described_settings
-
-    screen = Screen(as_json=json)
-    learned, embedder = read_model(model), embedder_values(model)
-    names = getattr(learned, "feature_names_in_", None)
-    facts: dict[str, Any] = {
-        "kind": type(learned).__name__,
-        "size": f"{model.stat().st_size / 1e6:.1f} MB",
-        "rows": learned.n_rows_,
-        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
-        **({} if embedder is None else {"embedder": described_embedder(embedder)}),
-        "labels": len(learned.given_labels_.rows),
-        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
-        **described_settings(learned),
-    }
-    screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
-    screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+    found = {**facts, "classes": classes.class_rows(tally), "columns": task.column_facts}
+    screen.result({"rows": task.table.n_rows, **found, **wrote})
 
 
 def report(
@@ -169,14 +144,6 @@ def read_model(path: Path) -> Model:
     except ValueError as error:
         said, damaged, _ = str(error).partition(", or it is damaged")
         raise WorkError(said + damaged) from error
-
-
-def described_embedder(values: dict[str, Any]) -> str:
-    """What a model was made from, as its file says."""
-    if values["kind"] == "table":
-        columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
-        return f"columns of a table: {columns}"
-    return f"{values['mark']}, for {values['kind']}"
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:

@@ -15,10 +15,17 @@ from rich.table import Table as RichTable
 
 from hidegl.intake.notes import ATTENTION, Note, Notes
 
-LONGEST_CELL = 60
+LONGEST_CELL, WIDEST = 60, 10_000
 
 NOTHING = "–"
 """In place of a number that there is not."""
+
+
+class PipedConsole(Console):
+    """A console whose reader may end first, as `head` does: that is an exception as for any other writer."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 @dataclass
@@ -27,8 +34,8 @@ class Screen:
 
     as_json: bool = False
     quiet: bool = False
-    _notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
-    _results: Console = field(default_factory=lambda: Console(highlight=False))
+    _notes: Console = field(default_factory=lambda: PipedConsole(stderr=True, highlight=False))
+    _results: Console = field(default_factory=lambda: PipedConsole(highlight=False))
 
     @cached_property
     def notes(self) -> Notes:
@@ -42,19 +49,20 @@ class Screen:
 
     def note(self, name: str, text: str) -> None:
         """Print a line that starts with a name."""
-        self.show(Note(name, text))
+        self.notes.note(name, text)
 
-    def warn(self, text: str) -> None:
-        self.show(Note(ATTENTION, text))
+    def warn(self, text: str, code: str = "note") -> None:
+        """Print a note that people should read. Programs find it among the notes of the result."""
+        self.notes.warn(text, code)
 
     def show(self, note: Note) -> None:
-        """Print a note that was taken elsewhere."""
+        """Print a note as soon as it is taken."""
         if not (self.as_json or self.quiet):
             colour = "yellow" if note.about == ATTENTION else "dim"
             self._notes.print(f"[{colour}]{escape(note.about):>9}[/]  {escape(note.text)}", soft_wrap=True)
 
-    def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]]) -> None:
-        """Print rows under headings; `names` maps the keys of a row to headings."""
+    def table(self, title: str, names: dict[str, str], rows: list[dict[str, Any]], *, uncut: bool = False) -> None:
+        """Print rows under headings; `names` maps the keys of a row to headings. If `uncut`, lines may be long."""
         if self.as_json or self.quiet:
             return
         shown = RichTable(box=None, pad_edge=False, padding=(0, 2))
@@ -64,14 +72,17 @@ class Screen:
                 heading, justify="right" if key in numeric else "left", overflow="ellipsis", header_style="dim"
             )
         for row in rows:
-            shown.add_row(*(escape(in_short(row[key])) for key in names))
-        self._results.print(f"[bold]{escape(title)}[/]")
-        self._results.print(shown)
+            shown.add_row(*(escape(str(row[key]) if uncut else in_short(row[key])) for key in names))
+        results = PipedConsole(highlight=False, width=WIDEST) if uncut else self._results
+        results.print(f"[bold]{escape(title)}[/]")
+        results.print(shown)
 
     def result(self, values: dict[str, Any]) -> None:
         """Print the result as JSON, for programs."""
         if self.as_json:
-            sys.stdout.write(json.dumps(values, default=plain, ensure_ascii=False) + "\n")
+            sys.stdout.write(
+                json.dumps({**values, "notes": self.notes.for_programs()}, default=plain, ensure_ascii=False) + "\n"
+            )
 
 
 def is_share(value: Any) -> bool:

@@ -15,6 +15,7 @@ from hidegl.cli.options import (
     Embedder,
     Encoding,
     Id,
+    Kinds,
     Labels,
     MergeNames,
     NoCache,
@@ -48,6 +49,7 @@ def studio(
     id: Id = None,  # noqa: A002
     columns: ColumnNames = None,
     without: Without = None,
+    kinds: Kinds = None,
     text: Text = None,
     embedder: Embedder = None,
     table: TableFile = None,
@@ -57,7 +59,9 @@ def studio(
     as_image: AsImage = None,
     effort: Effort = "default",
     seed: Seed = 0,
-    port: Annotated[int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER")] = 0,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER", min=0, max=65_535)
+    ] = 0,
     host: Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     allow_network: Annotated[
         bool, typer.Option("--allow-network", help="Let other machines connect, with --host. They can read the data.")
@@ -91,7 +95,7 @@ def studio(
     if source.path.exists():  # or else reading says what is missing
         check_writable(store)
     asked = tasks.InputOptions(
-        labels, id, columns, without, merge_names, text, embedder, not no_cache, encoding, table, store=store
+        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
     session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")

@@ -30,7 +30,7 @@ WORTH_TUNING = 0.9
 
 def check_accept(accept: float | None) -> None:
     if accept is not None and not 0 < accept <= 1:
-        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95, got {accept:g}")
+        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95 or 95%, got {accept:g}")
 
 
 def review_path(data: Path, output: Path | None, accept: float | None, *, force: bool) -> Path | None:
@@ -54,19 +54,20 @@ def show_trust(
     """Say how many labels are right, how many are accepted, and where nothing is labelled."""
     expected = model.expected_accuracy_
     if tally.found.any():
-        screen.note("expected", str(expected))
+        screen.note("expected", f"{expected}; {model.majority_}")
     unseen = show_unseen(screen, model)
     facts = show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)
     show_tuning(screen, task, model)
     groups = model.unfamiliar()
     for group in groups[:SHOWN_GROUPS]:
-        screen.warn(described_group(task, group))
+        screen.warn(described_group(task, group), "unlabelled-group")
     if len(groups) > SHOWN_GROUPS:
-        screen.warn(f"and {len(groups) - SHOWN_GROUPS} more such groups")
+        screen.warn(f"and {len(groups) - SHOWN_GROUPS} more such groups", "unlabelled-group")
     return {
         "mean_confidence": round(tally.mean_confidence, 4),
         "expected_accuracy": {name: round(value, 4) for name, value in expected._asdict().items()},
+        "majority": {"label": str(model.majority_.label), "share": round(model.majority_.share, 4)},
         **facts,
         "unseen_share": round(unseen, 4),
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
@@ -101,7 +102,7 @@ def show_unseen(screen: Screen, model: CalibratedModel) -> float:
     free[labels.rows] = False
     share = float(unseen[free].mean()) if unseen is not None and free.any() else 0.0
     if share >= WORTH_SAYING:
-        screen.warn(described_unseen(labels, share))
+        screen.warn(described_unseen(labels, share), "unseen")
     return share
 
 

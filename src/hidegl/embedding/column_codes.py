@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
 from hidegl.basics.stored import FINITE, Stored
-from hidegl.embedding.column_kinds import DATE_FORMATS, EPOCHS, MOST_LEVELS, Kind
+from hidegl.embedding.amounts import amounts_in
+from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without, yes_or_no
+from hidegl.embedding.column_kinds import DAY_ORDERS, EPOCHS, MOST_LEVELS, YES_OR_NO, Kind
+from hidegl.embedding.dates import dates_in
 from hidegl.embedding.ways import Words
+from hidegl.files.column_types import holds_whole_floats
 from hidegl.files.columns import is_text, spoken
 from hidegl.structure.preparation import column_bounds
 
@@ -29,11 +33,28 @@ LEARNED_ROWS = 20_000
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 
 
+SHOWN_UNREAD = 2
+"""How many cells that are not understood are shown."""
+
 LAST_SECOND = 1e13
 """Times with microseconds in 64 bits are within this number of seconds of 1970."""
 
 LARGEST = 1e140
 """Larger numbers are refused by the estimators: their squares overflow."""
+
+
+FORMATS_OF_0_2 = {
+    **dict.fromkeys(("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y"), "day first"),
+    **dict.fromkeys(("%Y-%m-%d %H:%M:%S", "%Y/%m/%d", "%m/%d/%Y", "%Y%m%d"), "month first"),
+}
+"""The formats of dates in model files of version 0.2."""
+
+
+class Unread(NamedTuple):
+    """Cells that are not understood: how many, and two of them."""
+
+    n: int
+    examples: tuple[str, ...]
 
 
 class Code(Protocol):
@@ -69,16 +90,19 @@ class NumberCode:
     median: float
     low: float = -np.inf
     high: float = np.inf
+    how: str = ""
+    """Of texts: the decimal sign and the unit."""
+
     kind: ClassVar[str] = "number"
     n_dimensions: ClassVar[int] = 1
 
     @classmethod
-    def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
-        values = as_floats(column)
+    def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
+        values = as_floats(column, kind.how)
         values = values[:: max(len(values) // LEARNED_ROWS, 1)]
         given = values[np.isfinite(values)]
         low, high = column_bounds(given[:, None])[:, 0] if len(given) else (-np.inf, np.inf)
-        return cls(float(np.median(given)) if len(given) else 0.0, float(low), float(high))
+        return cls(float(np.median(given)) if len(given) else 0.0, float(low), float(high), kind.how)
 
     @property
     def parts(self) -> list[str]:
@@ -93,21 +117,25 @@ class NumberCode:
         values, filled = self.filled(column)
         return np.clip(values, self.low, self.high)[:, None], filled
 
+    def values(self, column: pa.ChunkedArray) -> Numbers:
+        return as_floats(column, self.how)
+
     def filled(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         """The values as they are, with the median where there is none."""
-        values = as_floats(column)
+        values = self.values(column)
         empty = ~np.isfinite(values)
         n_empty = int(np.sum(empty))
         return np.where(empty, self.median, values) if n_empty else values, n_empty
 
     def state(self) -> State:
         low, high = (None if np.isinf(bound) else bound for bound in (self.low, self.high))
-        return {"median": self.median, "low": low, "high": high}, {}
+        return {"median": self.median, "low": low, "high": high, "how": self.how}, {}
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         low, high = (stored.optional_number(name, FINITE) for name in ("low", "high"))
-        return cls(stored.number("median", FINITE), -np.inf if low is None else low, np.inf if high is None else high)
+        median, how = stored.number("median", FINITE), stored.optional_text("how")
+        return cls(median, -np.inf if low is None else low, np.inf if high is None else high, how)
 
 
 @dataclass(frozen=True)
@@ -115,13 +143,18 @@ class CategoryCode:
     """One of a few names. An empty cell is a name of its own; names that are rare or new are none of them."""
 
     levels: tuple[str, ...]
+    how: str = ""
+    """Whether all words for yes are one name, and all for no."""
+
     kind: ClassVar[str] = "category"
     reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
-    def learned(cls, column: pa.ChunkedArray, _: Kind) -> Self:
-        counts = Counter(as_names(column))
-        return cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))))
+    def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
+        counts: Counter[str] = Counter()
+        for name, n in Counter(as_names(column)).items():
+            counts["" if name.lower() in EMPTY_NAMES else yes_or_no(name) if kind.how else name] += n
+        return cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))), kind.how)
 
     @property
     def parts(self) -> list[str]:
@@ -132,16 +165,27 @@ class CategoryCode:
         return len(self.levels) - 1
 
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
-        names = pa.array(as_names(column), pa.string())
-        places = pc.fill_null(pc.index_in(names, pa.array(self.levels, pa.string())), -1).to_numpy()
+        place = {level: number for number, level in enumerate(self.levels)}
+        names = as_names(column)
+        of_name = {name: place.get(self._level(name), -1) for name in set(names)}
+        places = np.array([of_name[name] for name in names], dtype=np.intp)
         return (places[:, None] == np.arange(len(self.levels))).astype(np.float64), 0
 
+    def _level(self, name: str) -> str:
+        """The name under which a cell counts."""
+        if name in self.levels:
+            return name
+        return "" if name.lower() in EMPTY_NAMES else yes_or_no(name) if self.how else name
+
     def state(self) -> State:
-        return {"levels": list(self.levels)}, {}
+        return {"levels": list(self.levels), "how": self.how}, {}
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        return cls(tuple(stored.names("levels")))
+        how = stored.optional_text("how")
+        if how not in ("", YES_OR_NO):
+            raise ValueError(f"how must be {YES_OR_NO!r} or nothing, got {how!r}")
+        return cls(tuple(stored.names("levels")), how)
 
 
 @dataclass(frozen=True)
@@ -169,8 +213,11 @@ class DateCode:
     def n_dimensions(self) -> int:
         return len(self.parts)
 
+    def values(self, column: pa.ChunkedArray) -> Numbers:
+        return as_seconds(column, self.how)
+
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
-        seconds = as_seconds(column, self.how)
+        seconds = self.values(column)
         empty = ~np.isfinite(seconds)
         seconds = np.where(empty, self.middle, seconds)
         periods = [YEAR, 7 * DAY, *([DAY] if self.has_times else [])]
@@ -183,9 +230,9 @@ class DateCode:
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        how = stored.one_of("how", ("", *EPOCHS, *DATE_FORMATS))
+        how = stored.one_of("how", ("", *EPOCHS, *DAY_ORDERS, *FORMATS_OF_0_2))
         middle = stored.number("middle", f"[-{LAST_SECOND}, {LAST_SECOND}]")
-        return cls(middle, how, stored.flag("has_times"))
+        return cls(middle, FORMATS_OF_0_2.get(how, how), stored.flag("has_times"))
 
 
 @dataclass(frozen=True)
@@ -222,40 +269,53 @@ class TextCode:
 CODES: dict[str, Any] = {code.kind: code for code in (NumberCode, CategoryCode, DateCode, TextCode)}
 
 
-def as_floats(column: pa.ChunkedArray) -> Numbers:
-    """Numbers, with NaN for nothing. A column of texts may hold some that are numbers."""
+def as_floats(column: pa.ChunkedArray, how: str = "") -> Numbers:
+    """Numbers, with NaN for nothing. A column of texts may hold some that are numbers, in any spelling."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
+    if is_text(kind):
+        return checked(column, amounts_in(column, how), "numbers")
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         if pa.types.is_boolean(kind):
             column = pc.cast(column, pa.int8())
-        elif not (pa.types.is_decimal(kind) or is_text(kind)):
+        elif not pa.types.is_decimal(kind):
             raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made")
-        try:
-            column = pc.cast(column, pa.float64())
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made") from error
+        column = pc.cast(column, pa.float64())
     return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def checked(column: pa.ChunkedArray, values: Numbers, what: str) -> Numbers:
+    """The values of a column of texts; an error if there are texts, and not one of them has a value."""
+    if len(values) and np.isnan(values).all() and len(without(bare(column.drop_null()), EMPTY_WORDS)):
+        raise ValueError(f"it holds text, but held {what} when the model was made")
+    return values
+
+
+def unread_cells(column: pa.ChunkedArray, values: Numbers) -> Unread | None:
+    """The cells of a column of texts that are neither empty nor have a value; None if there are none."""
+    if not is_text(column.type):
+        return None
+    texts = without(bare(pc.cast(column, pa.string()).filter(pa.array(np.isnan(values))).drop_null()), EMPTY_WORDS)
+    return Unread(len(texts), tuple(pc.unique(texts).slice(0, SHOWN_UNREAD).to_pylist())) if len(texts) else None
 
 
 def as_names(column: pa.ChunkedArray) -> list[str]:
     """Texts without surrounding space; whole numbers as they are written, and "" for nothing."""
-    if pa.types.is_floating(column.type):
+    if holds_whole_floats(column):
         column = pc.cast(column, pa.int64(), safe=False)
     return [(value or "").strip() for value in pc.cast(column, pa.string()).to_pylist()]
 
 
 def as_seconds(column: pa.ChunkedArray, how: str) -> Numbers:
-    """Seconds since 1970, with NaN for nothing. `how`: the unit of numbers, or the format of texts."""
+    """Seconds since 1970, with NaN for nothing. `how`: the unit of numbers, or the order of day and month in texts."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column, how = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64()), "us"
-    elif "%" in how:
-        trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-        column, how = pc.cast(pc.strptime(trimmed, how, "s", error_is_null=True), pa.int64()), "s"
-    elif not how:
+    elif is_text(kind) and how not in EPOCHS:
+        return checked(column, dates_in(column, how), "dates")
+    elif how not in EPOCHS:
         raise ValueError(f"it holds {kind}, but held dates when the model was made")
     return as_floats(column) / {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[how]

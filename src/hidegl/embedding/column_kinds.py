@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from hidegl.embedding.amounts import amounts_in, read_amounts
+from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, are_yes_or_no, bare, is_yes_or_no, without
+from hidegl.embedding.dates import read_dates
 from hidegl.files.columns import is_numeric, is_text, spoken
 
 ID_NAMES = ("id", "index", "idx", "row", "uuid", "guid", "key", "", "unnamed: 0")
@@ -38,7 +43,17 @@ ENOUGH_ROWS = 20
 EPOCHS = {"s": (5e8, 4e9), "ms": (5e11, 4e12), "us": (5e14, 4e15), "ns": (5e17, 4e18)}
 """Where numbers are times since 1970, of the years 1985 to 2096, by their unit."""
 
-DATE_FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%Y%m%d")
+UNDERSTOOD = 0.9
+"""A column of texts holds numbers, or dates, if at least this share of its cells that are not empty are such."""
+
+LOOKED_AT = 500
+"""Fewer different texts than this are looked at before all are."""
+
+WANTED = ("number", "date", "category", "text")
+"""The kinds that a person may give to a column."""
+
+DAY_ORDERS = ("day first", "month first")
+YES_OR_NO = "yes or no"
 
 
 class Kind(NamedTuple):
@@ -47,7 +62,34 @@ class Kind(NamedTuple):
     name: str
     reason: str = ""
     how: str = ""
-    """Dates: the unit of numbers, or the format of texts."""
+    """Of dates: the unit of numbers, or the order of day and month in texts. Of numbers in texts: the decimal sign and
+    the unit. Of categories: whether they are words for yes and no."""
+
+    unread: tuple[str, ...] = ()
+    """Cells that are not understood as numbers or dates, such as "see below"."""
+
+
+def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
+    """The kind that a person gives to a column. At least one of its cells must be of this kind."""
+    texts = pc.cast(column, pa.string()) if is_text(column.type) else None
+    if wanted in ("category", "text"):
+        if pa.types.is_nested(column.type):
+            raise ValueError(f"it holds {spoken(column.type)}")
+        return Kind(wanted)
+    if texts is None:
+        found = kind_of_numbers("time", pc.cast(column, pa.float64(), safe=False)) if is_numeric(column.type) else None
+        if wanted == "number" and found is not None:
+            return Kind("number")
+        if wanted == "date" and (pa.types.is_temporal(column.type) or (found is not None and found.name == "date")):
+            return Kind("date", how=found.how if found is not None else "")
+        raise ValueError(f"it holds {spoken(column.type)}")
+    different = without(bare(texts.drop_null()), EMPTY_WORDS).unique().to_pylist()
+    values, how = (read_dates if wanted == "date" else read_amounts)(different)
+    unread = tuple(text for text, value in zip(different, values, strict=True) if np.isnan(value))
+    if len(unread) == len(different):
+        examples = f", for example {unread[0]!r}" if unread else ""
+        raise ValueError(f"not one of its cells is a {wanted}{examples}")
+    return Kind(wanted, how=how, unread=unread)
 
 
 def kind_of(name: str, column: pa.ChunkedArray) -> Kind:
@@ -57,22 +99,17 @@ def kind_of(name: str, column: pa.ChunkedArray) -> Kind:
     if name.strip().lower() in ID_NAMES or ID_ENDINGS.search(name.strip()):
         return Kind("", "an id")
     if pa.types.is_boolean(kind):
-        return Kind("", CONSTANT) if is_constant(column) else Kind("number")
+        return Kind("", CONSTANT) if len(pc.unique(column.drop_null())) == 1 else Kind("number")
     if is_numeric(kind):
         return kind_of_numbers(name, pc.cast(column, pa.float64(), safe=False))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Kind("", CONSTANT) if is_constant(column) else Kind("date")
+        return Kind("", CONSTANT) if len(pc.unique(column.drop_null())) == 1 else Kind("date")
     if is_text(kind):
-        return kind_of_texts(name, pc.cast(column, pa.string()))
+        return kind_of_texts(name, pc.cast(column, pa.string()), are_names=pa.types.is_dictionary(kind))
     return Kind("", spoken(kind))
 
 
 CONSTANT = "the same in every row"
-
-
-def is_constant(column: pa.ChunkedArray) -> bool:
-    """Whether all given values are equal, and nothing is missing: then rows do not differ."""
-    return not column.null_count and len(pc.unique(column)) == 1
 
 
 def kind_of_numbers(name: str, column: pa.ChunkedArray) -> Kind:
@@ -81,7 +118,7 @@ def kind_of_numbers(name: str, column: pa.ChunkedArray) -> Kind:
     if not len(values):
         return Kind("", "empty")
     low, high = values.min(), values.max()
-    if low == high and len(values) == len(column):
+    if low == high:
         return Kind("", CONSTANT)
     whole = bool(np.all(values == np.floor(values)))
     if whole and CODES.search(name):
@@ -108,34 +145,60 @@ def numbers_rows(name: str, values: np.ndarray) -> str:
     return ""
 
 
-def kind_of_texts(name: str, column: pa.ChunkedArray) -> Kind:
-    given = pc.utf8_trim_whitespace(column.drop_null())
-    given = given.filter(pc.not_equal(given, ""))
+def kind_of_texts(name: str, column: pa.ChunkedArray, *, are_names: bool = False) -> Kind:
+    """The kind of a column of texts; if `are_names`, its type in the table is that of categories."""
+    given = without(bare(column.drop_null()), EMPTY_NAMES)
     if not len(given):
         return Kind("", "empty")
-    n_levels = len(pc.unique(given))
-    if n_levels == 1 and len(given) > FLAGGED * len(column):
+    texts, times = pc.value_counts(given).flatten()
+    counts = Counter(dict(zip(texts.to_pylist(), times.to_pylist(), strict=True)))
+    if len(counts) == 1 and len(given) > FLAGGED * len(column):
         return Kind("", CONSTANT)
-    if found := date_format(given):
-        return Kind("date", how=found)
-    if n_levels <= MOST_LEVELS and (n_levels < len(given) or n_levels == 1):
-        return Kind("category")
+    if not are_names and (found := kind_of_written(name, column, counts)) is not None:
+        return found
+    if is_category(counts):
+        return Kind("category", how=YES_OR_NO if are_mostly_yes_or_no(counts) else "")
     if CODES.search(name):
         return Kind("", "a code")
     words = pc.mean(pc.add(pc.count_substring_regex(given, r"\s+"), 1)).as_py()
-    if n_levels > NAMES_ROWS * len(given) and words < FEWEST_WORDS:
+    if len(counts) > NAMES_ROWS * len(given) and words < FEWEST_WORDS:
         return Kind("", "it names the rows")
     return Kind("text")
 
 
-def date_format(given: pa.ChunkedArray) -> str:
-    """The format in which every text is a date; empty if there is none."""
-    if not pc.all(pc.match_substring_regex(given.slice(0, 100), r"\d.*\d")).as_py():
-        return ""
-    for form in DATE_FORMATS:
-        for some in (given.slice(0, 100), given):
-            if pc.strptime(some, form, "s", error_is_null=True).null_count:
-                break
-        else:
-            return form
-    return ""
+def is_category(counts: Counter[str]) -> bool:
+    """Whether names are few; or few names are in most cells, and the others occur once."""
+    often = [n for n in counts.values() if n > 1]
+    if len(counts) <= MOST_LEVELS:
+        return bool(often) or len(counts) == 1
+    return len(often) <= MOST_LEVELS and sum(often) >= UNDERSTOOD * counts.total()
+
+
+def are_mostly_yes_or_no(counts: Counter[str]) -> bool:
+    words = [name for name in counts if is_yes_or_no(name)]
+    n_given = sum(n for name, n in counts.items() if name.lower() not in EMPTY_WORDS)
+    return are_yes_or_no(words) and sum(counts[word] for word in words) >= UNDERSTOOD * n_given
+
+
+def kind_of_written(name: str, column: pa.ChunkedArray, counts: Counter[str]) -> Kind | None:
+    """The kind of texts that are numbers or dates, as people write them; None if they are neither."""
+    cells = {text: n for text, n in counts.items() if text.lower() not in EMPTY_WORDS}
+    texts, times = list(cells), np.array(list(cells.values()))
+    if not len(texts):
+        return None
+    for read, kind in ((read_dates, "date"), (read_amounts, "number")):
+        if not is_understood(read(texts[:LOOKED_AT])[0], times[:LOOKED_AT], UNDERSTOOD / 2):
+            continue
+        values, how = read(texts)
+        if is_understood(values, times, UNDERSTOOD):
+            unread = tuple(text for text, value in zip(texts, values, strict=True) if np.isnan(value))
+            if kind == "number":
+                numbers = pa.chunked_array([pa.array(amounts_in(column, how), from_pandas=True)])
+                found = kind_of_numbers(name, numbers)
+                return found._replace(how=how if found.name == "number" else found.how, unread=unread)
+            return Kind("date", how=how, unread=unread)
+    return None
+
+
+def is_understood(values: NDArray[np.float64], times: NDArray[np.intp], share: float) -> bool:
+    return bool(np.sum(times[np.isfinite(values)]) >= share * np.sum(times))

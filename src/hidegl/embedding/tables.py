@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
+from hidegl.basics.checks import check_name
 from hidegl.basics.stored import Stored
-from hidegl.embedding.column_codes import CODES, Code, NumberCode
-from hidegl.embedding.column_kinds import Kind, kind_of
+from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
+from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 from hidegl.files.mistakes import GapsError, named
@@ -58,6 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns : list of str, default=None
         The columns to use. None: all that are not left out.
+    kinds : dict of str, default=None
+        What columns hold, by their name, where it is not seen: "number", "date", "category" or "text". They are used.
 
     Attributes
     ----------
@@ -66,6 +69,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         The reason why a column is left out, by its name.
     filled_ : dict
         The number of empty cells that the last `transform` has filled in, by column.
+    unread_ : dict
+        The number of cells that are neither empty nor understood, and two of them, by column. They count as empty.
 
     Examples
     --------
@@ -83,14 +88,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     views_: ClassVar[dict[str, int]] = {}
     """The columns are one view."""
 
-    def __init__(self, columns: list[str] | None = None) -> None:
+    def __init__(self, columns: list[str] | None = None, kinds: dict[str, str] | None = None) -> None:
         self.columns = columns
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the medians, categories and words of the columns. X: a data frame, or a table of pyarrow."""
-        table = as_table(X)
-        kinds = {name: kind_of(name, table.column(name)) for name in self.columns or table.column_names}
-        return self.fit_kinds(table, kinds)
+        table, wanted = as_table(X), self.kinds or {}
+        names = list(dict.fromkeys([*(self.columns or table.column_names), *wanted]))
+        missing = [name for name in names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"X has no column {named(missing)}")
+        kinds = {name: kind_of(name, table.column(name)) for name in names if name not in wanted}
+        for name, kind in wanted.items():
+            check_name(f"kinds[{name!r}]", kind, WANTED)
+            try:
+                kinds[name] = given_kind(name, table.column(name), kind)
+            except ValueError as error:
+                raise ValueError(f"kinds: {name!r} cannot be a {kind}: {error}") from error
+        return self.fit_kinds(table, {name: kinds[name] for name in names})
 
     def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind]) -> Self:
         """The same, where it is decided already what the columns hold."""
@@ -127,6 +143,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if missing:
             raise ValueError(f"X lacks columns that were learned from: {named(missing)}")
         self.filled_: dict[str, int] = {}
+        self.unread_: dict[str, Unread] = {}
         if not self.is_scaled and all(is_numeric(table.schema.field(name).type) for name in self.input_names):
             try:
                 return stacked(table, self.input_names)
@@ -143,6 +160,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"the column {column.name!r} cannot be used: {error}") from error
         if n_filled:
             self.filled_[column.name] = n_filled
+        if isinstance(code, NumberCode | DateCode) and (unread := unread_cells(values, code.values(values))):
+            self.unread_[column.name] = unread
         return (numbers.reshape(len(values), -1) - column.offset) / column.scale
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

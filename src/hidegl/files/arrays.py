@@ -10,8 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import StoredArrays
+from hidegl.basics.memory import available_memory
 from hidegl.files.mistakes import UseError, named, unreadable_array
 from hidegl.files.tables import MemoryTable
+
+MEMORY_SHARE = 4
+"""An array is read into memory if it needs less than the free memory divided by this."""
 
 MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
 """The name of the matrix in an NPZ file; the first that exists is used."""
@@ -20,6 +24,8 @@ MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
 def read_npy(path: Path) -> MemoryTable:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.nbytes < available_memory() / MEMORY_SHARE:  # a mapped file that is cut short ends the process
+            array = np.load(path, allow_pickle=False)
     except ValueError as error:
         raise unreadable_array(path, error) from error
     return array_table(path, {"X": array})

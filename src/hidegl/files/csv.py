@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -13,9 +14,15 @@ import pyarrow as pa
 import pyarrow.csv
 
 from hidegl.basics.memory import available_memory, readable
-from hidegl.files.codes import with_codes_as_text
+from hidegl.files.column_types import typed_table
 from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, UseError, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
+
+BLOCK = 1 << 20
+"""The number of bytes that are parsed at once, at least a line."""
+
+COPIES = 2
+"""A text file is kept twice: as it is written, and as numbers and dates."""
 
 LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 """No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
@@ -24,44 +31,30 @@ LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) -> MemoryTable:
     """The rows of a text file. With `numbers`, columns such as 007 are numbers too, and no texts."""
     available = available_memory()
-    size = unpacked_size(path, available)
+    size = COPIES * unpacked_size(path, available)
     if size > available:
         raise WorkError(
-            f"{path} has {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
+            f"{path} takes {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
             f"which is read in parts"
         )
-    with pa.input_stream(str(path), compression="detect") as stream:
-        start = stream.read(1 << 16)
-    if not start:
+    if not (start := beginning_of(path)):
         raise UseError(f"{path} is empty")
     layout = CsvLayout.of(path, start, encoding)
-    table = typed(path, layout)
-    doubled = sorted(name for name, times in Counter(table.column_names).items() if times > 1)
+    texts = layout.read(path)
+    doubled = sorted(name for name, times in Counter(texts.column_names).items() if times > 1)
     if doubled:
         raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
-    if any(pa.types.is_binary(field.type) for field in table.schema):
-        raise not_this_encoding(path, layout.encoding)
-    return MemoryTable(table if numbers else with_codes_as_text(path, layout, table), layout.notes, layout=layout)
+    table = typed_table(texts, layout.decimal, codes=not numbers)
+    return MemoryTable(table, layout.notes, layout=layout, texts=texts)
 
 
-def typed(path: Path, layout: CsvLayout) -> pa.Table:
-    """The columns as numbers, dates or texts, whatever all their cells are."""
-    types: dict[str, pa.DataType] = {}
-    while True:  # a column may turn out to hold other things further down
-        try:
-            return layout.read(path, types)
-        except UnicodeDecodeError as error:
-            raise not_this_encoding(path, layout.encoding) from error
-        except pa.ArrowInvalid as error:
-            if STRADDLES in str(error) and layout.block_size < LONGEST_LINE:
-                layout.block_size = min(16 * layout.block_size, LONGEST_LINE)
-                continue
-            wrong = re.match(r"In CSV column #(\d+): .*conversion error to (\w+)", str(error).replace("\n", " "))
-            if wrong is None:
-                raise explained(path, error) from error
-            number, kind = int(wrong[1]), wrong[2]
-            name = layout.names[number] if number < len(layout.names) else str(number)
-            types[name] = pa.float64() if kind == "int64" and types.get(name) != pa.float64() else pa.string()
+def beginning_of(path: Path) -> bytes:
+    """The first line, and what follows it up to 64 KB."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        start: bytes = stream.read(1 << 16)
+        while b"\n" not in start and (part := stream.read(len(start))):
+            start += part
+    return start
 
 
 def unpacked_size(path: Path, most: int) -> int:
@@ -85,8 +78,6 @@ class CsvLayout:
     names: list[str]
     has_header: bool
     encoding: str = "utf-8"
-    block_size: int = 1 << 20
-    """The number of bytes that are parsed at once, at least a line."""
 
     @classmethod
     def of(cls, path: Path, start: bytes, encoding: str | None = None) -> CsvLayout:
@@ -105,7 +96,7 @@ class CsvLayout:
         decimal = (
             "," if delimiter == ";" and any(re.search(r"(^|;)-?\d+,\d+(;|$)", line) for line in lines[1:20]) else "."
         )
-        cells = [cell.strip() for cell in next(csv.reader([lines[0]], delimiter=delimiter))]
+        cells = [cell.strip() for cell in next(filter(None, csv.reader(io.StringIO(text), delimiter=delimiter)), [""])]
         has_header = not all(is_number(cell) for cell in cells)
         names = cells if has_header else [f"column_{number}" for number in range(len(cells))]
         return cls(delimiter, decimal, names, has_header, known)
@@ -114,26 +105,41 @@ class CsvLayout:
     def notes(self) -> tuple[str, ...]:
         return () if self.has_header else ("there is no header line: the columns are named column_0, column_1, …",)
 
-    def read(self, path: Path, types: dict[str, pa.DataType], only: list[str] | None = None) -> pa.Table:
-        """The columns, or only some of them, with these types where they are given."""
-        names = {} if self.has_header else {"column_names": self.names}
-        return pa.csv.read_csv(
+    def read(self, path: Path) -> pa.Table:
+        """All cells as texts."""
+        try:
+            return self._read(path)
+        except UnicodeDecodeError as error:
+            raise not_this_encoding(path, self.encoding) from error
+        except pa.ArrowInvalid as error:
+            raise explained(path, error, self.encoding) from error
+
+    def _read(self, path: Path) -> pa.Table:
+        try:
+            return self._read_blocks(path, BLOCK)
+        except pa.ArrowInvalid as error:
+            if STRADDLES not in str(error):
+                raise
+        return self._read_blocks(path, LONGEST_LINE)  # a line is longer than a block
+
+    def _read_blocks(self, path: Path, block_size: int) -> pa.Table:
+        numbered = [f"f{number}" for number in range(len(self.names))]  # names of the file may occur twice
+        table = pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(encoding=self.encoding, block_size=self.block_size, **names),
+            read_options=pa.csv.ReadOptions(encoding=self.encoding, block_size=block_size, column_names=numbered),
             parse_options=pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=types, decimal_point=self.decimal, include_columns=only or []
-            ),
+            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(numbered, pa.string())),
         )
+        return table.slice(int(self.has_header)).rename_columns(self.names)
 
 
-def explained(path: Path, error: Exception) -> WorkError | UseError:
+def explained(path: Path, error: Exception, encoding: str) -> WorkError | UseError:
     text = str(error).replace("\n", " ")
     ragged = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.{0,40}))?", text)
     if ragged:
         return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
     if "invalid UTF8" in text or "codec can't decode" in text:
-        return not_this_encoding(path, "utf-8")
+        return not_this_encoding(path, encoding)
     if "Empty CSV file" in text:
         return UseError(f"{path} holds no rows")
     if STRADDLES in text:

@@ -13,7 +13,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from hidegl.files.arrow import sound
-from hidegl.files.codes import EXACT, holds_whole_floats
+from hidegl.files.column_types import EXACT, holds_whole_floats
 from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 

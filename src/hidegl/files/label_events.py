@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from hidegl.files.mistakes import UseError
+from hidegl.files.label_schema import WITHOUT_KEYS, version_of
+from hidegl.files.mistakes import UseError, WorkError
 from hidegl.spreading.labels import is_blank
 
 LONGEST_NAME, MOST_CLASSES = 200, 1000
@@ -25,6 +27,10 @@ JOINERS = "\u200c\u200d"
 
 AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
 """For classes without a key of their own, in this order. S, U and N mean skip, undo and new class."""
+
+
+class DamagedLabelsError(ValueError):
+    """Events that no action of a person leads to."""
 
 
 class Given(NamedTuple):
@@ -112,17 +118,32 @@ class Contents:
             if not 0 <= row < self.n_rows:
                 raise UseError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
 
-    def labels(self) -> dict[int, Given]:
-        """The class of each labelled row; merged classes are followed, deleted ones left out."""
+    def labels(self, *, with_gone: bool = False) -> dict[int, Given]:
+        """The class of each labelled row; merged classes are followed, deleted ones left out.
+
+        Rows that are gone have numbers below 0.
+        """
         final = {number: self._final(number) for number in self.classes}
-        named = ((row, final[one.label], one.source) for row, one in self.given.items() if row >= 0)
+        named = ((row, final[one.label], one.source) for row, one in self.given.items() if with_gone or row >= 0)
         return {row: Given(found.number, source) for row, found, source in named if found is not None}
 
     def _final(self, number: int) -> LabelClass | None:
         found = self.classes[number]
-        while found.merged_into is not None:
+        for _ in self.classes:
+            if found.merged_into is None:
+                return None if found.deleted else found
             found = self.classes[found.merged_into]
-        return None if found.deleted else found
+        raise DamagedLabelsError("classes are merged in a circle")
+
+    def check(self, gone: Container[int]) -> None:
+        """Raise an error for what no action of a person leads to; `gone` are the rows that are not in the table."""
+        try:
+            labels = self.labels(with_gone=True)
+        except KeyError as error:
+            raise DamagedLabelsError(f"there is no class number {error}") from error
+        for row in (*labels, *self.skipped):
+            if type(row) is not int or not (0 <= row < self.n_rows or row in gone):
+                raise DamagedLabelsError(f"there is no row {row!r}")
 
     # Changes
 
@@ -183,6 +204,23 @@ def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
     }
 
 
+def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> Contents:
+    """What the events in a file add up to; an error of one line if they cannot be those of a person."""
+    try:
+        contents = replayed(file, n_rows)
+        contents.check(gone_rows(file))
+    except (DamagedLabelsError, sqlite3.Error, TypeError, ValueError, OverflowError) as error:
+        raise WorkError(f"{path} is damaged: {error}") from error
+    return contents
+
+
+def gone_rows(file: sqlite3.Connection) -> set[int]:
+    """The rows with events that are not in the table any more, by their numbers below 0."""
+    if version_of(file) == WITHOUT_KEYS:
+        return set()
+    return {row for (row,) in file.execute("SELECT row FROM row_keys WHERE row < 0")}
+
+
 def replayed(file: sqlite3.Connection, n_rows: int) -> Contents:
     """What the events in the file add up to."""
     contents = Contents(n_rows)
@@ -209,10 +247,10 @@ def finish(contents: Contents, batch: Batch) -> None:
     """Take over a batch of which all events were read."""
     if batch.changes:
         contents.take(batch)
-    elif batch.source == "undo":
-        contents.undo()
-    elif batch.source == "redo":
-        contents.redo()
+    elif batch.source in ("undo", "redo"):
+        if not (contents.done if batch.source == "undo" else contents.undone):
+            raise DamagedLabelsError(f"there is nothing to {batch.source} at batch {batch.number}")
+        (contents.undo if batch.source == "undo" else contents.redo)()
 
 
 def with_keys(classes: list[LabelClass]) -> list[LabelClass]:

@@ -7,10 +7,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from hidegl.files.label_events import checked_contents
 from hidegl.files.label_moves import add_keys, begin_anew, move_rows, moves_in
-from hidegl.files.label_schema import SCHEMA, WITHOUT_KEYS, facts_of, remembered_columns, transaction, version_of
+from hidegl.files.label_schema import (
+    SCHEMA,
+    WITHOUT_KEYS,
+    check_schema,
+    facts_of,
+    remembered_columns,
+    transaction,
+    version_of,
+)
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.row_keys import RowKeys
 
@@ -21,13 +30,14 @@ def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
     It is refused if it belongs to another table, unless it has no labels.
     """
     try:
-        file = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        file = connected(path, check_same_thread=False, timeout=10)
         file.execute("PRAGMA journal_mode = WAL")
         file.execute("PRAGMA synchronous = FULL")
         if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             file.executescript(f"BEGIN;\n{SCHEMA}\nCOMMIT;")
             with file:
                 file.executemany("INSERT INTO facts (value, name) VALUES (?, ?)", facts_of(keys))
+        check_schema(file, path)
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be opened: {error}") from error
     try:
@@ -43,6 +53,13 @@ def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
         file.close()
         raise
     return file, moves.words
+
+
+def connected(path: Path | str, **options: Any) -> sqlite3.Connection:
+    """A connection that runs no function that the file itself names, in a trigger, a view or an index."""
+    file = sqlite3.connect(path, **options)
+    file.execute("PRAGMA trusted_schema = OFF")
+    return file
 
 
 def owned(path: Path) -> sqlite3.Connection:
@@ -92,10 +109,12 @@ def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
         moves = moves_in(file, path, keys)
         if moves is None:
             return StoredLabels({}, [], None)
-        view = "labels" if version_of(file) == WITHOUT_KEYS else "all_labels"
-        names = dict(file.execute(f"SELECT row, label FROM {view}"))
+        contents = checked_contents(path, file, moves.n_before)
         events = "SELECT DISTINCT row FROM events WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone)"
-        removed = [row for (row,) in file.execute(events) if row not in names]
+        touched = [row for (row,) in file.execute(events)]
+    given = contents.labels(with_gone=True)
+    names = {row: contents.classes[one.label].name for row, one in sorted(given.items())}
+    removed = [row for row in touched if row not in names]
     now = moves.rows
     found = {now[row]: name for row, name in names.items() if row in now}
     return StoredLabels(found, [now[row] for row in removed if row in now], moves.words)
@@ -118,7 +137,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The file, also where nothing can be written, which SQLite would do beside a file with a write-ahead log."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as file:
+        with closing(connected(address, uri=True)) as file:
             try:
                 file.execute("PRAGMA user_version")
             except sqlite3.OperationalError:
@@ -126,7 +145,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
                 if log.exists() and log.stat().st_size:  # it holds labels that the file itself does not have yet
                     raise
                 address += "&immutable=1"
-        with closing(sqlite3.connect(address, uri=True)) as file:
+        with closing(connected(address, uri=True)) as file:
             yield file
     except sqlite3.Error as error:
         raise WorkError(f"{path} cannot be read: {error}") from error

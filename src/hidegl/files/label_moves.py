@@ -6,20 +6,21 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
+from hidegl.files.label_events import checked_contents
 from hidegl.files.label_schema import (
     KEY_COLUMNS,
     LABELS_VIEWS,
     ROW_KEYS,
     VERSION,
     WITHOUT_KEYS,
-    check_kind,
+    check_schema,
     facts_of,
     key_columns,
     now,
     transaction,
     version_of,
 )
-from hidegl.files.mistakes import UseError
+from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.row_keys import RowKeys, placed_rows
 
 
@@ -57,10 +58,12 @@ class Moves(NamedTuple):
 
 def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | None:
     """Where the rows of a file are in a table; None if it was made for another table and has no labels."""
-    check_kind(file, path)
+    check_schema(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
+    if not str(facts.get("n_rows")).isdecimal() or "fingerprint" not in facts:
+        raise WorkError(f"{path} is damaged: it does not name its table")
     n_before, same = int(facts["n_rows"]), facts["fingerprint"] == keys.fingerprint
-    labelled = {row for (row,) in file.execute("SELECT row FROM labels WHERE row >= 0")}
+    labelled = set(checked_contents(path, file, n_before).labels())
     if version_of(file) == WITHOUT_KEYS:
         if n_before == keys.n_rows and same:
             rows = {row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")}

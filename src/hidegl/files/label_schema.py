@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files.mistakes import UseError, WorkError, named
 from hidegl.files.row_keys import RowKeys
 
 APPLICATION = 0x48444C42
@@ -60,9 +60,27 @@ CREATE VIEW labels AS
 """,
 )
 
-SCHEMA = f"""
+LABELS_WITHOUT_KEYS = """
+CREATE VIEW labels AS
+    WITH RECURSIVE final (class, target) AS (
+        SELECT class, class FROM classes
+        UNION ALL
+        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
+        WHERE classes.merged_into IS NOT NULL
+    )
+    SELECT given.row AS row, classes.name AS label FROM (
+        SELECT row, class, max(id) FROM events
+        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
+    ) AS given
+    JOIN final ON final.class = given.class
+    JOIN classes ON classes.class = final.target
+    WHERE classes.merged_into IS NULL AND NOT classes.deleted
+    ORDER BY given.row;
+"""
+
+EVENTS = f"""
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
+PRAGMA user_version = {{}};
 
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
@@ -103,14 +121,39 @@ CREATE VIEW classes AS
         WHERE kind = 'class' AND batch NOT IN (SELECT batch FROM undone) GROUP BY class
     );
 
-{ROW_KEYS}{"".join(LABELS_VIEWS)}"""
+"""
+
+SCHEMAS = {
+    WITHOUT_KEYS: EVENTS.format(WITHOUT_KEYS) + LABELS_WITHOUT_KEYS,
+    VERSION: EVENTS.format(VERSION) + ROW_KEYS + "".join(LABELS_VIEWS),
+}
+SCHEMA = SCHEMAS[VERSION]
 
 
-def check_kind(file: sqlite3.Connection, path: Path) -> None:
+def check_schema(file: sqlite3.Connection, path: Path) -> None:
+    """Raise an error unless the tables and views are ours, and nothing else: a trigger could delete labels."""
     if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise UseError(f"{path} is a SQLite file, but not one of labels")
     if version_of(file) > VERSION:
         raise WorkError(f"{path} was written by a newer version of hidegl")
+    with closing(sqlite3.connect(":memory:")) as own:
+        own.executescript(SCHEMAS[max(version_of(file), WITHOUT_KEYS)])
+        expected = parts_of_schema(own)
+    found = parts_of_schema(file)
+    different = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    if different:
+        raise WorkError(
+            f"{path} is not as hidegl made it: {named(different)} differs, so it is not used; labels are taken over "
+            f"from a CSV file with the columns row and label"
+        )
+
+
+def parts_of_schema(file: sqlite3.Connection) -> dict[str, str]:
+    """How each table, view, index and trigger was made, by name, in one line."""
+    statistics = "('sqlite_stat1', 'sqlite_stat4')"  # of SQLite's own ANALYZE
+    query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master WHERE name NOT IN "
+    made = file.execute(query + statistics)
+    return {name: " ".join(sql.split()) for name, sql in made}
 
 
 def version_of(file: sqlite3.Connection) -> int:

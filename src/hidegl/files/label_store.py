@@ -18,10 +18,10 @@ from hidegl.files.label_events import (
     Given,
     LabelClass,
     changed_names,
+    checked_contents,
     checked_name,
     event_of,
     imported_names,
-    replayed,
     tidy_name,
     with_keys,
 )
@@ -42,20 +42,22 @@ class LabelStore:
 
     def __init__(self, path: Path, keys: RowKeys) -> None:
         self.path, self.n_rows, self._keys = path, keys.n_rows, keys
-        self._mutex = threading.RLock()
+        self._writing = threading.RLock()
+        self._mutex = threading.RLock()  # of what is in memory: who reads it does not wait for the disk
         self._owner = owned(path)
         try:
             self._file, self.changes = opened(path, keys)
+            self._identity = identity(path)
             names = key_columns(dict(self._file.execute("SELECT name, value FROM facts")))
             self._keys = keys.by(names) or keys
-            self._contents = replayed(self._file, keys.n_rows)
+            self._contents = checked_contents(path, self._file, keys.n_rows)
         except BaseException:
             self._owner.close()
             raise
         self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
 
     def close(self) -> None:
-        with self._mutex:
+        with self._writing, self._mutex:
             self._file.close()
             self._owner.close()
 
@@ -97,14 +99,14 @@ class LabelStore:
 
     def label(self, rows: Sequence[int], label: int | None, source: str) -> None:
         """Give rows a class, or none; one batch."""
-        with self._mutex:
+        with self._writing:
             if label is not None:
                 self._contents.require(label)
             self._act(source, self._contents.label_changes(rows, label, source))
 
     def label_each(self, labels: dict[int, int], source: str) -> None:
         """Give each row a class of its own; one batch."""
-        with self._mutex:
+        with self._writing:
             changes: list[Change] = []
             for row, label in labels.items():
                 self._contents.require(label)
@@ -115,7 +117,7 @@ class LabelStore:
 
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
         """Give rows the class of this name, which is made if it is not there; one batch."""
-        with self._mutex:
+        with self._writing:
             name = checked_name(tidy_name(name))
             found = self._contents.named(name)
             if found is not None:
@@ -131,7 +133,7 @@ class LabelStore:
 
         The file remembers the columns of the table that they came from: nothing must be learned from those.
         """
-        with self._mutex:
+        with self._writing:
             remember_columns(self._file, columns)
             fresh = {row: name for row, name in names.items() if row not in self._contents.touched}
             tidy = imported_names(fresh)
@@ -149,21 +151,21 @@ class LabelStore:
 
     def skip(self, row: int) -> None:
         """Do not ask for a row again."""
-        with self._mutex:
+        with self._writing:
             self._contents.check_rows([row])
             self._act("card", [("skip", row, self._contents.skipped.get(row), True)])
 
     # Classes
 
     def new_class(self, name: str) -> LabelClass:
-        with self._mutex:
+        with self._writing:
             made = self._contents.new_class(tidy_name(name))
             self._act("classes", [("class", made.number, None, made)])
             return made
 
     def change_class(self, number: int, **changed: str | None) -> LabelClass:
         """Another name, colour or key. A key that another class has is taken from it."""
-        with self._mutex:
+        with self._writing:
             before = self._contents.require(number)
             if "name" in changed:
                 changed["name"] = name = checked_name(tidy_name(changed["name"] or ""))
@@ -181,7 +183,7 @@ class LabelStore:
 
     def merge(self, number: int, into: int) -> None:
         """Let all labels of a class count for another."""
-        with self._mutex:
+        with self._writing:
             before, _ = self._contents.require(number), self._contents.require(into)
             if number == into:
                 raise UseError("a class cannot be merged with itself")
@@ -189,7 +191,7 @@ class LabelStore:
 
     def delete(self, number: int) -> None:
         """Take away a class with all its labels."""
-        with self._mutex:
+        with self._writing:
             before = self._contents.require(number)
             self._act("classes", [("class", number, before, replace(before, deleted=True))])
 
@@ -197,35 +199,37 @@ class LabelStore:
 
     def undo(self) -> Batch | None:
         """Take back the last action, and return it; None if there is nothing to take back."""
-        with self._mutex:
+        with self._writing:
             if not self._contents.done:
                 return None
             batch = self._contents.done[-1]
             self._write("undo", [("undo", {"target": batch.number})])
-            self._contents.undo()
+            with self._mutex:
+                self._contents.undo()
             return batch
 
     def redo(self) -> Batch | None:
         """Do again what was taken back last, and return it."""
-        with self._mutex:
+        with self._writing:
             if not self._contents.undone:
                 return None
             batch = self._contents.undone[-1]
             self._write("redo", [("redo", {"target": batch.number})])
-            self._contents.redo()
+            with self._mutex:
+                self._contents.redo()
             return batch
 
     # Progress
 
     def add_progress(self, progress: Progress) -> None:
-        with self._mutex, self._file:
+        with self._writing, self._file:
             self._file.execute(
                 "INSERT INTO progress (time, labels, accuracy, low, high) VALUES (?, ?, ?, ?, ?)", (now(), *progress)
             )
 
     def progress(self) -> list[Progress]:
         """How the expected accuracy grew."""
-        with self._mutex:
+        with self._writing:
             return self._file.execute("SELECT labels, accuracy, low, high FROM progress ORDER BY id").fetchall()
 
     # Writing
@@ -235,11 +239,13 @@ class LabelStore:
         rows = list(dict.fromkeys(key for kind, key, _, _ in changes if kind != "class"))
         events = [(kind, event_of(kind, key, after)) for kind, key, _, after in changes]
         number = self._write(source, events, list(zip(rows, self._keys.of_rows(rows), strict=True)))
-        self._contents.take(Batch(number, source, changes))
+        with self._mutex:
+            self._contents.take(Batch(number, source, changes))
 
     def _write(
         self, source: str, events: Iterable[tuple[str, dict[str, Any]]], keys: Sequence[tuple[int, str]] = ()
     ) -> int:
+        self._check_in_place()
         common = {"batch": self._last_batch + 1, "time": now(), "source": source}
         try:
             with self._file:
@@ -250,5 +256,23 @@ class LabelStore:
                     self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
         except sqlite3.Error as error:
             raise WorkError(f"nothing was saved in {self.path}: {error}") from error
+        self._check_in_place()
         self._last_batch += 1
         return self._last_batch
+
+    def _check_in_place(self) -> None:
+        """Raise an error if the file was deleted or renamed: what is written to it then is on no disk."""
+        try:
+            in_place = identity(self.path) == self._identity
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise WorkError(
+                f"nothing was saved: {self.path} was deleted, renamed or replaced; put it back, or start Studio again"
+            )
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """What tells a file from another one of the same name."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -76,7 +76,13 @@ def open_tables(paths: Sequence[Path], *, encoding: str | None = None) -> Table:
     except pa.ArrowTypeError as error:
         raise UseError(f"columns of the same name hold different things in {named(paths)}: {error}") from error
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
-    return MemoryTable(whole, notes, stacked_matrices(paths, matrices), first.layout)
+    return MemoryTable(whole, notes, stacked_matrices(paths, matrices), first.layout, stacked_texts(tables))
+
+
+def stacked_texts(tables: Sequence[Table]) -> pa.Table | None:
+    """The cells as they are written, if all files are text files."""
+    texts = [table.texts for table in tables if isinstance(table, MemoryTable) and table.texts is not None]
+    return pa.concat_tables(part.select(tables[0].names) for part in texts) if len(texts) == len(tables) else None
 
 
 def stacked_matrices(paths: Sequence[Path], matrices: list[np.ndarray | None]) -> np.ndarray | None:

@@ -21,6 +21,9 @@ from hidegl.files.columns import is_numeric
 from hidegl.files.tables import Table
 
 RESULTS = ("label", "confidence", "given", "unseen")
+FAMILIARITY = "familiarity"
+"""The last column of predictions for new rows."""
+
 MARK, ROW, LABEL = "hidegl", "row", "label"
 
 PREFIX = re.compile(r"(hidegl_(\d+_)?)?")

@@ -7,14 +7,18 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hidegl.basics.coded_texts import CodedText
 from hidegl.basics.memory import available_memory, check_room, readable
-from hidegl.files.codes import EXACT
+from hidegl.files.column_types import EXACT
 from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook, SheetMetadata
 
 CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r=["']([A-Z]+)([0-9]+)["'][^>]*(?<!/)>""")
 """A cell that holds something, and its place, such as B7."""
@@ -33,15 +37,17 @@ AT_ONCE, LONGEST_TAG = 1 << 20, 1 << 16
 
 
 def read_xlsx(path: Path) -> MemoryTable:
-    """The first sheet. Its first line names the columns."""
+    """The first sheet that is not hidden. Its first line names the columns."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
         raise WorkError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
-    check_size(path)
+    check_unpacked(path)
     try:
         book = CalamineWorkbook.from_path(str(path))
-        header, *lines = book.get_sheet_by_index(0).to_python() or [[]]
+        number = first_visible(book)
+        check_extent(path, number)
+        header, *lines = book.get_sheet_by_index(number).to_python() or [[]]
     except CalamineError as error:
         raise damaged(path) from error
     names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
@@ -50,9 +56,29 @@ def read_xlsx(path: Path) -> MemoryTable:
         raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
     columns = zip(*lines, strict=True) if lines else [[] for _ in names]
     table = pa.table({name: cells(list(values)) for name, values in zip(names, columns, strict=True)})
-    sheets = book.sheet_names
-    notes = (f"{path.name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read",) if len(sheets) > 1 else ()
-    return MemoryTable(table, notes)
+    return MemoryTable(table, about_other_sheets(path, book, number))
+
+
+def first_visible(book: CalamineWorkbook) -> int:
+    return next((number for number, sheet in enumerate(book.sheets_metadata) if is_visible(sheet)), 0)
+
+
+def is_visible(sheet: SheetMetadata) -> bool:
+    return str(sheet.visible).endswith("Visible")
+
+
+def about_other_sheets(path: Path, book: CalamineWorkbook, number: int) -> tuple[str, ...]:
+    """A note that names the sheets that are not read."""
+    others = [
+        f"{sheet.name!r}{'' if is_visible(sheet) else ' (hidden)'}"
+        for place, sheet in enumerate(book.sheets_metadata)
+        if place != number
+    ]
+    if not others:
+        return ()
+    read = book.sheet_names[number]
+    text = f"{path.name} has {len(others) + 1} sheets: {read!r} is read, and not {named(others, 8)}"
+    return (CodedText(text, "other-sheets"),)
 
 
 def cells(values: list[Any]) -> pa.Array:
@@ -68,8 +94,12 @@ def cells(values: list[Any]) -> pa.Array:
         )
     if kinds == {bool}:
         return pa.array(given, pa.bool_())
+    if kinds == {datetime.date}:
+        return pa.array(given, pa.date32())
     if kinds <= {datetime.date, datetime.datetime}:
-        return pa.array(given, pa.timestamp("s"))
+        midnight = datetime.time()
+        times = [datetime.datetime.combine(day, midnight) if type(day) is datetime.date else day for day in given]
+        return pa.array(times, pa.timestamp("us"))
     return pa.array([None if value is None else as_written(value) for value in given], pa.string())
 
 
@@ -77,13 +107,17 @@ def as_written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def check_size(path: Path) -> None:
-    """Raise an error if the first sheet takes more memory than there is, which one far cell is enough for."""
+def check_unpacked(path: Path) -> None:
+    """Raise an error if a workbook does not fit into memory."""
     with zipfile.ZipFile(path) as book:
-        members = [member for member in book.infolist() if member.filename.endswith(".xml")]
-        check_room(sum(member.file_size for member in members), str(path))
-        first = first_sheet(book).lower()
-        found = [member.filename for member in members if member.filename.lower() == first]
+        check_room(sum(part.file_size for part in book.infolist() if part.filename.endswith(".xml")), str(path))
+
+
+def check_extent(path: Path, number: int) -> None:
+    """Raise an error if a sheet takes more memory than there is, which one far cell is enough for."""
+    with zipfile.ZipFile(path) as book:
+        wanted = file_of_sheet(book, number).lower()
+        found = [part.filename for part in book.infolist() if part.filename.lower() == wanted]
         n_rows, n_columns, filled = extent(book, found[0]) if found else (0, 0, 0)
     size, available = n_rows * n_columns, available_memory()
     if size > max(MANY_CELLS, MOST_EMPTY * filled) or BYTES_PER_CELL * size > available:
@@ -94,12 +128,12 @@ def check_size(path: Path) -> None:
         )
 
 
-def first_sheet(book: zipfile.ZipFile) -> str:
-    """The name of the first sheet in the archive; empty if it is not told."""
-    sheet = re.search(rb"""<(?:\w+:)?sheet\s[^>]*\bid=["']([^"']+)["']""", book.read("xl/workbook.xml"))
+def file_of_sheet(book: zipfile.ZipFile, number: int) -> str:
+    """The name of a sheet in the archive; empty if the archive does not name it."""
+    sheets = re.findall(rb"""<(?:\w+:)?sheet\s[^>]*\bid=["']([^"']+)["']""", book.read("xl/workbook.xml"))
     for link in re.findall(rb"<(?:\w+:)?Relationship\s[^>]*>", book.read("xl/_rels/workbook.xml.rels")):
         parts = dict(re.findall(rb"""\b(Id|Target)=["']([^"']+)["']""", link))
-        if sheet and parts.get(b"Id") == sheet[1]:
+        if number < len(sheets) and parts.get(b"Id") == sheets[number]:
             target = parts.get(b"Target", b"").decode()
             return target[1:] if target.startswith("/") else f"xl/{target}"
     return ""

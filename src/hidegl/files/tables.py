@@ -50,6 +50,11 @@ class Table(ABC):
             raise WorkError("the data cannot be read: it is said to have rows, but holds none")
         return batch.column(0)
 
+    @property
+    def as_written(self) -> Table:
+        """The same rows with the cells of a text file as they are written there, such as 1.50."""
+        return self
+
     @abstractmethod
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
         """These columns of a few rows."""
@@ -63,10 +68,16 @@ class MemoryTable(Table):
     notes: tuple[str, ...] = ()
     matrix: NDArray[Any] | None = None
     layout: CsvLayout | None = None
+    texts: pa.Table | None = None
+    """The cells of a text file as they are written there."""
 
     def __post_init__(self) -> None:
         self.schema = self.table.schema
         self.n_rows = self.table.num_rows if self.matrix is None else len(self.matrix)
+
+    @property
+    def as_written(self) -> Table:
+        return self if self.texts is None else MemoryTable(self.texts, self.notes, layout=self.layout)
 
     def column(self, name: str) -> pa.ChunkedArray:
         return self.table.column(name)

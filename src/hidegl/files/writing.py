@@ -41,6 +41,9 @@ Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 MOST_SAID = 120
 """The maximum number of characters that are quoted from pyarrow."""
 
+LINES_AT_ONCE = 8192
+"""The number of lines of a text file that are made at once."""
+
 GROUP_ROWS = 524_288
 """The minimum number of rows in a row group of a Parquet file."""
 
@@ -112,9 +115,7 @@ def writer_for(
         return json_writer
     if ending in ARROW:
         return arrow_writer
-    if not has_pyarrow():
-        return plain_csv_writer
-    return csv_writer if signs.decimal == "." else comma_writer
+    return csv_writer if has_pyarrow() else plain_csv_writer
 
 
 def write_table(path: Path, columns: Block, signs: Signs | None = None) -> None:
@@ -198,11 +199,38 @@ def parquet_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None
 
 @contextmanager
 def csv_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
-    import pyarrow.csv
+    """A writer of text files, in which a cell is quoted only if it needs that."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    options = pyarrow.csv.WriteOptions(delimiter=signs.delimiter, quoting_style="needed")
-    with arrow_tables(lambda schema: pyarrow.csv.CSVWriter(file, schema, write_options=options)) as write:
-        yield write
+    special = f'[{re.escape(signs.delimiter)}"\r\n]'
+    delimiter, quote, nothing = (pa.scalar(sign, pa.large_string()) for sign in (signs.delimiter, '"', ""))
+    named = False
+
+    def cells(column: Any) -> Any:
+        text = pc.cast(column, pa.large_string())
+        if signs.decimal != "." and pa.types.is_floating(column.type):
+            text = pc.replace_substring(text, ".", signs.decimal)
+        quotes = pc.match_substring_regex(text, special)
+        if not pc.any(quotes).as_py():
+            return text
+        doubled = pc.replace_substring(text, '"', '""')
+        return pc.if_else(quotes, pc.binary_join_element_wise(quote, doubled, quote, nothing), text)
+
+    def lines(columns: Iterable[Any]) -> bytes:
+        joined = pc.binary_join_element_wise(*columns, delimiter, null_handling="replace")
+        return "".join(f"{line}\n" for line in joined.to_pylist()).encode()
+
+    def write(block: Block) -> None:
+        nonlocal named
+        table = pa.table(dict(block))
+        if not named:
+            file.write(lines(cells(pa.array([name], pa.large_string())) for name in table.column_names))
+            named = True
+        for start in range(0, len(table), LINES_AT_ONCE):
+            file.write(lines(map(cells, table.slice(start, LINES_AT_ONCE).columns)))
+
+    yield write
 
 
 @contextmanager
@@ -231,27 +259,6 @@ def arrow_tables(opened: Callable[[Any], Any]) -> Iterator[Callable[[Block], Non
     finally:
         if writer is not None:
             writer.close()
-
-
-@contextmanager
-def comma_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
-    """A writer of CSV with decimal commas, which pyarrow does not write."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def as_written(column: Any) -> Any:
-        text = pc.cast(column, pa.string())
-        return (
-            pc.replace_substring(text, ".", signs.decimal) if pa.types.is_floating(column.type) else text
-        ).to_pylist()
-
-    with csv_lines(file, signs) as write_lines:
-
-        def write(block: Block) -> None:
-            table = pa.table(dict(block))
-            write_lines(table.column_names, zip(*map(as_written, table.columns), strict=True))
-
-        yield write
 
 
 @contextmanager

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.memory import available_memory
-from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, kind_of
+from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, given_kind, kind_of
+from hidegl.files.arrays import MEMORY_SHARE
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -26,13 +27,11 @@ from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.own_files import own_columns
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 from hidegl.intake.text_rows import FEW_NUMBERS, telling_text
+from hidegl.rows.reading import checked_file
 from hidegl.structure.preparation import FEW_COLUMNS
 
 ALWAYS_LABELS = ("label", "labels", "target")
 """Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""
-
-MEMORY_SHARE = 4
-"""Rows on disk are read into memory if they need at most the free memory divided by this."""
 
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
@@ -95,6 +94,7 @@ def choose_columns(
     id_column: str | None,
     label_columns: Sequence[str],
     text: list[str] | None = None,
+    kinds_wanted: dict[str, str] | None = None,
     numbers_only: bool = False,
 ) -> Columns:
     """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
@@ -110,6 +110,7 @@ def choose_columns(
     for name in wanted or ():
         if name in left_out:
             raise UseError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
+    forced = forced_kinds(table, kinds_wanted or {}, left_out)
     if text:
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
@@ -122,14 +123,13 @@ def choose_columns(
         return of_longest(table, of_vectors, names, left_out, wanted)
     ours = own_columns(table)
     kinds = {name: wanted_kind(table, name) if wanted else kind_in(table, name, ours) for name in names}
-    kinds = with_margins(table, kinds)
+    kinds = with_margins(table, kinds | forced)
     left_out |= {name: kind.reason for name, kind in kinds.items() if not kind.name}
     used = {name: kind for name, kind in kinds.items() if kind.name}
     if numbers_only:
         left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
         used = {name: kind for name, kind in used.items() if kind.name == "number"}
-    n_numbers = sum(kind.name == "number" for kind in used.values())
-    about = None if wanted or numbers_only or n_numbers > FEW_NUMBERS else telling_text(table, list(used))
+    about = None if wanted or forced or numbers_only else text_alone(table, used)
     if about is not None:
         why = f"the text in {about!r} is used; --columns takes other columns instead"
         return Columns([about], "texts", left_out | {name: why for name in used if name != about})
@@ -138,6 +138,13 @@ def choose_columns(
             f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
         )
     return Columns(list(used), "table", left_out, used)
+
+
+def text_alone(table: Table, kinds: dict[str, Kind]) -> str | None:
+    """The column of text that the rows are about, if there are few numbers besides."""
+    if sum(kind.name == "number" for kind in kinds.values()) > FEW_NUMBERS:
+        return None
+    return telling_text(table, [name for name, kind in kinds.items() if kind.name in ("text", "category")])
 
 
 def holds_vectors(table: Table, name: str) -> bool:
@@ -179,6 +186,20 @@ def kind_in(table: Table, name: str, ours: Sequence[str]) -> Kind:
     return kind_of(name, beginning(table, name))
 
 
+def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str]) -> dict[str, Kind]:
+    """The kinds that the user gives, with --as."""
+    check_known(table, wanted, "--as")
+    forced = {}
+    for name, kind in wanted.items():
+        if name in left_out:
+            raise UseError(f"--as {name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}")
+        try:
+            forced[name] = given_kind(name, beginning(table, name), kind)
+        except ValueError as error:
+            raise UseError(f"--as {name}={kind}: {error}") from error
+    return forced
+
+
 def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:
     """The same, but in a table of very many numbers, such as pixels, a column that never changes is a margin of it."""
     used = [kind.name for kind in kinds.values() if kind.name]
@@ -218,9 +239,9 @@ def matrix_of(table: Table, columns: Columns) -> Any:
         return finite_matrix(vectors(columns.features[0], table.column(columns.features[0])))
     matrix = table.matrix if isinstance(table, MemoryTable) else None
     assert matrix is not None
-    if isinstance(matrix, np.memmap) and matrix.nbytes > available_memory() / MEMORY_SHARE:
-        return matrix
-    return finite_matrix(np.asarray(matrix))
+    if isinstance(matrix, np.memmap):  # larger than what is read into memory
+        return checked_file(matrix)
+    return finite_matrix(matrix)
 
 
 def stays_on_disk(table: Table, columns: Columns) -> bool:

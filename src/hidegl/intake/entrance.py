@@ -31,6 +31,7 @@ def read(
     text: Names | None = None,
     columns: Names | None = None,
     without: Names | None = None,
+    kinds: Mapping[str, str] | None = None,
     id: str | None = None,  # noqa: A002
     embedder: str | None = None,
     table: str | os.PathLike[str] | None = None,
@@ -58,6 +59,8 @@ def read(
         The column of text to learn from. None: the text that the rows are about.
     columns, without : str or list of str, default=None
         The columns to learn from, and those not to learn from.
+    kinds : dict, default=None
+        What columns hold, where hidegl is wrong about it: "number", "date", "category" or "text" by their names.
     id : str, default=None
         The column of ids.
     embedder : str, default=None
@@ -89,6 +92,7 @@ def read(
             id,
             columns,
             without,
+            kinds,
             merge_names,
             text,
             embedder,
@@ -124,7 +128,7 @@ def label(
     random_state : int, default=0
         The seed: the same seed gives the same labels.
     **options
-        `text`, `columns`, `without`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache` and
+        `text`, `columns`, `without`, `kinds`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache` and
         `tune`, as in `hidegl.read`.
 
     Examples

@@ -96,7 +96,9 @@ def learned(source: Source | MemorySource, notes: Notes, name: str, *, cached: b
         raise UseError(f"--embedder: {error}") from error
     rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
-        notes.warn("images are told apart by their pixels; by what they show with pip install 'hidegl[images]'")
+        notes.warn(
+            "images are told apart by their pixels; by what they show with pip install 'hidegl[images]'", "pixels-only"
+        )
     return rows, embedder
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.files.codes import EXACT
+from hidegl.files.column_types import EXACT
 from hidegl.files.columns import is_text, spoken
 from hidegl.files.mistakes import UseError, unreadable_array
 from hidegl.spreading.labels import UNLABELLED, is_blank

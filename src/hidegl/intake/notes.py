@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from hidegl.basics.coded_texts import code_of
+
 ATTENTION = "note"
 """What a note is about that the user should read in any case."""
 
@@ -19,6 +21,8 @@ class Note(NamedTuple):
     """One word: "read", "left out", "labels", "embedded", or "note"."""
 
     text: str
+    code: str = ""
+    """What programs recognise a note by that the user should read, such as "other-sheets"."""
 
     def __str__(self) -> str:
         return f"{self.about}: {self.text}"
@@ -40,12 +44,17 @@ class Notes(list[Note]):
         super().__init__()
         self._shown, self._words, self.verbose = shown, words, verbose
 
-    def note(self, about: str, text: str) -> None:
-        self.append(Note(about, self._words(text)))
+    def note(self, about: str, text: str, code: str = "") -> None:
+        self.append(Note(about, self._words(text), code))
         self._shown(self[-1])
 
-    def warn(self, text: str) -> None:
-        self.note(ATTENTION, text)
+    def warn(self, text: str, code: str = "note") -> None:
+        """A note that the user should read. A text that has a code of its own keeps that."""
+        self.note(ATTENTION, text, code_of(text, code))
+
+    def for_programs(self) -> list[dict[str, str]]:
+        """The notes that the user should read, each with `code` and `text`."""
+        return [{"code": note.code, "text": note.text} for note in self if note.about == ATTENTION]
 
 
 @contextmanager
@@ -55,10 +64,11 @@ def warnings_as_notes(notes: Notes) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
-        notes.warn(text)
+        notes.warn(text, "warning")
 
 
 def in_python(text: str) -> str:
     """The same text with options named as in Python: `labels` in place of `--labels`."""
     text = re.sub(r"`hidegl (\w+)[^`]*`", r"`hidegl.\1`", text)
+    text = re.sub(r"(?<![\w-])--as\b", "kinds", text)
     return re.sub(r"(?<![\w-])--([a-z]+)(?:-([a-z]+))?", lambda m: m[1] + (f"_{m[2]}" if m[2] else ""), text)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hidegl.files.mistakes import WorkError, named, writing
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import (
+    FAMILIARITY,
     LABEL,
     MARK,
     RESULTS,
@@ -44,16 +45,26 @@ class ResultNames:
     """Which names were taken, for the user."""
 
     @classmethod
-    def beside(cls, names: Sequence[str]) -> ResultNames:
-        prefix = free_prefix(names, RESULTS)
+    def beside(cls, names: Sequence[str], *, with_familiarity: bool = False) -> ResultNames:
+        wanted = (*RESULTS, FAMILIARITY) if with_familiarity else RESULTS
+        prefix = free_prefix(names, wanted)
         if not prefix:
             return cls(prefix, None)
-        taken = named(repr(name) for name in names if name.lower() in RESULTS)
+        taken = named(repr(name) for name in names if name.lower() in wanted)
         return cls(prefix, f"the data has a column {taken} of its own: results are in {prefix}label and so on")
 
-    def columns(self, block: LabelledBlock, takes: Takes | None = None, *, with_given: bool = True) -> dict[str, Any]:
-        """The results of a block of rows; labels that are not accepted are blank."""
+    def columns(
+        self,
+        block: LabelledBlock,
+        takes: Takes | None = None,
+        *,
+        with_given: bool = True,
+        familiarity: NDArray[np.float64] | None = None,
+    ) -> dict[str, Any]:
+        """The results of a block of rows, and their familiarity if it is known. Labels not accepted are blank."""
         found = label_columns(block, takes)
+        if familiarity is not None:
+            found[FAMILIARITY] = np.round(familiarity, 4)
         return {f"{self.prefix}{name}": values for name, values in found.items() if with_given or name != "given"}
 
 
@@ -115,6 +126,7 @@ def n_filled_in(path: Path) -> int:
 
 
 def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
+    """Write the report about a task, with the notes that were taken of it."""
     from hidegl.showing.report import write_report
 
     with writing(path):
@@ -126,6 +138,8 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
             describe=lambda rows: named_rows(task, rows),
             seconds=seconds,
             thumbnails=task.thumbnails,
+            notes=task.notes.for_programs(),
+            columns=task.column_facts,
             facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import sys
 import tempfile
@@ -34,6 +35,9 @@ class Source:
 
     @classmethod
     def of(cls, data: list[Path]) -> Source:
+        for path in data:
+            if re.match(r"[a-z]+:/", str(path)):
+                raise UseError(f"{path} is an address, and hidegl reads files: download it first")
         if Path(STANDARD_INPUT) in data:
             if len(data) > 1:
                 raise UseError("standard input (-) cannot be read together with files")

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from hidegl.embedding import TableEncoder
+from hidegl.embedding.column_reports import not_understood
 from hidegl.files.columns import NamedNumbers
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import Table
@@ -30,6 +31,9 @@ def encoded(encoder: TableEncoder, content: pa.Table, notes: Notes) -> Any:
     if encoder.filled_:
         counts = named((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
         notes.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
+    for column in encoder.encoded_:
+        if (unread := encoder.unread_.get(column.name)) is not None:
+            notes.warn(not_understood(column.name, column.code.kind, unread))
     return LocalRows(NamedNumbers(vectors, encoder.get_feature_names_out().tolist()))
 
 

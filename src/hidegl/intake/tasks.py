@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
+from hidegl.embedding.column_kinds import WANTED
+from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.label_files import check_before_writing
 from hidegl.files.mistakes import UseError, named
@@ -25,6 +27,7 @@ from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.intake.contradictions import same_text_two_labels
 from hidegl.intake.given_labels import GivenLabels, find_labels
 from hidegl.intake.label_sources import taken_over
 from hidegl.intake.notes import Notes, warnings_as_notes
@@ -50,6 +53,9 @@ class InputOptions(NamedTuple):
     id_column: str | None = None
     columns: str | Sequence[str] | None = None
     without: str | Sequence[str] | None = None
+    kinds: str | Mapping[str, str] | None = None
+    """What columns hold, such as price=number,when=date."""
+
     merge_names: bool = False
     text: str | Sequence[str] | None = None
     embedder: str | None = None
@@ -101,6 +107,13 @@ class Task:
     def read(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
         if image_rows.are_in(source):
             return cls.of_images(source, notes, options)
+        task = cls.described(source, notes, options)
+        task.take_rows(options)
+        return task
+
+    @classmethod
+    def described(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
+        """The columns and the labels of a table, before rows are made of them."""
         table, id_column = opened(source, options), options.id_column
         if id_column is not None:
             check_id(table, id_column)
@@ -116,6 +129,7 @@ class Task:
             id_column=id_column,
             label_columns=given.columns,
             text=split(options.text),
+            kinds_wanted=kinds_in(options.kinds),
         )
         if options.embedder is not None and chosen.kind != "texts":
             raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
@@ -128,7 +142,6 @@ class Task:
         if chosen.kind == "table" and stays_on_disk(table, chosen):
             task.leave_numbers()
         task.summarise()
-        task.take_rows(options)
         return task
 
     @classmethod
@@ -137,6 +150,7 @@ class Task:
         refused = {
             "--columns": options.columns,
             "--without": options.without,
+            "--as": options.kinds,
             "--text": options.text,
             "--table": options.table,
         }
@@ -181,7 +195,9 @@ class Task:
         if columns.kind == "texts":
             vectors = TextVectors(self.source.path, self.notes, cached=options.cache)
             y = self.labels.y if options.tune else None
-            self.rows, embedder = vectors.learned(texts_of(table, columns.features), options.embedder or "auto", y)
+            texts = texts_of(table, columns.features)
+            self.note_contradictions(texts)
+            self.rows, embedder = vectors.learned(texts, options.embedder or "auto", y)
             embedder.columns = columns.features
             self.embedder = embedder
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
@@ -200,8 +216,15 @@ class Task:
         if self.labels.y is not None:
             several = f"{self.labels.n_labels:,}: " if ", " in self.labels.counts else ""
             notes.note("labels", several + self.labels.counts)
-        for note in (*self.table.notes, *self.labels.notes):
-            notes.warn(note)
+        for note in self.table.notes:
+            notes.warn(note, "data")
+        for note in self.labels.notes:
+            notes.warn(note, "labels")
+
+    def note_contradictions(self, texts: list[str]) -> None:
+        """Note texts with several labels."""
+        if (note := same_text_two_labels(texts, self.labels.y)) is not None:
+            self.notes.warn(note)
 
     def __repr__(self) -> str:
         return f"Task({self.source}: {self.n_rows:,} rows from {self.columns}, {self.labels.n_labels:,} labels)"
@@ -257,6 +280,15 @@ class Task:
         ours = result_columns(self.table)
         names = [name for name in self.table.names if name not in ours]
         return [name for name in names if not is_vector(self.table.schema.field(name).type)]
+
+    @property
+    def column_facts(self) -> list[dict[str, Any]]:
+        """What is known about each column of the table."""
+        chosen = self.columns
+        if not (chosen.features or chosen.left_out):
+            return []  # images, a matrix alone, or rows that are only shown
+        reports = column_reports(self.table, chosen.features, chosen.kinds, chosen.left_out)
+        return [report._asdict() for report in reports]
 
     @property
     def preprocess(self) -> str:
@@ -331,6 +363,21 @@ def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
 def opened(source: Source | MemorySource, options: InputOptions) -> Table:
     table = source.open(options.encoding)
     return table if options.table is None else with_table(source, table, options.table, options.encoding)
+
+
+def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
+    """The kinds of columns in the value of --as, such as price=number,when=date."""
+    if isinstance(wanted, Mapping):
+        found = dict(wanted)
+    else:
+        parts = [part.rpartition("=") for part in split(wanted) or ()]
+        found = {name.strip(): kind.strip() for name, _, kind in parts}
+    for name, kind in found.items():
+        if not name or kind not in WANTED:
+            raise UseError(
+                f"--as {name}={kind}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}"
+            )
+    return found
 
 
 def split(names: str | Sequence[str] | None) -> list[str] | None:

@@ -81,7 +81,9 @@ class TextVectors:
             embedder = self._tuned(texts, embedder, Labels.read(y, len(texts)))
         vectors = self.of(texts, embedder)
         if name == "auto" and embedder.way_.name == "words":
-            self._notes.warn("texts are told apart by their words; by their meaning with pip install 'hidegl[text]'")
+            self._notes.warn(
+                "texts are told apart by their words; by their meaning with pip install 'hidegl[text]'", "words-only"
+            )
         return vectors, embedder
 
     def _tuned(self, texts: list[str], embedder: TextEmbedder, labels: Labels) -> TextEmbedder:

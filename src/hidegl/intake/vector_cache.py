@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import EMBEDDER, prefixed, read_archive, under, write_archive
+from hidegl.basics.signatures import is_signed, sign
 from hidegl.basics.stored import Stored
 from hidegl.basics.whole_files import replacing
 from hidegl.embedding import ImageEmbedder, TextEmbedder, load_embedder
@@ -47,7 +48,7 @@ class VectorCache:
 
 def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
     """What the cache holds; None if it holds nothing, or a file that was cut short."""
-    if path is None or not path.is_file():
+    if path is None or not is_signed(path):
         return None
     try:
         vectors: Any = np.load(path, allow_pickle=False)
@@ -64,11 +65,12 @@ def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> Non
             make_folder(path.parent)
             with replacing(path) as file:
                 np.save(file, vectors)
+            sign(path)
 
 
 def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
     """What was chosen under this name, if the cache holds it and it is one of ours: files of others are not trusted."""
-    if path is None or not path.is_file():
+    if path is None or not is_signed(path):
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
         values = embedder_values(path) or {}
@@ -85,11 +87,12 @@ def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) ->
         with suppress(OSError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, prefixed(EMBEDDER, arrays))
+            sign(path)
 
 
 def read_tuned(path: Path | None, embedder: TextEmbedder) -> TextEmbedder | None:
     """The embedder as labels have tuned it before, if the cache holds it."""
-    if path is None or not path.is_file():
+    if path is None or not is_signed(path):
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
         found = load_embedder(path, embedder=embedder.way_.name)
@@ -107,6 +110,7 @@ def keep_tuned(path: Path | None, embedder: TextEmbedder, seconds: float) -> Non
         with suppress(OSError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, arrays)
+            sign(path)
 
 
 def is_worth_it(path: Path | None, seconds: float) -> TypeGuard[Path]:

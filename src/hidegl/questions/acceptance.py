@@ -44,6 +44,20 @@ class ExpectedAccuracy(NamedTuple):
         low, high = np.floor(100 * self.low), np.ceil(100 * self.high)
         return f"about {100 * self.mean:.0f} % of the labels are right ({low:.0f} to {high:.0f} %)"
 
+    def __float__(self) -> float:
+        return self.mean
+
+
+class Majority(NamedTuple):
+    """The class of most rows, and the share of the rows that are expected to be of it."""
+
+    label: Any
+    share: float
+
+    def __str__(self) -> str:
+        """For people: what the expected accuracy is to be compared with."""
+        return f"always {str(self.label)!r} would be right in {100 * self.share:.0f} %"
+
 
 @dataclass(frozen=True)
 class Acceptance:

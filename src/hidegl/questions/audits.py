@@ -64,9 +64,8 @@ def judged_labels(
         suspicion = np.where(strays, 1 - P_loo[np.arange(len(codes)), codes], suspicion)
     proposed = np.where(alone, codes, P_loo.argmax(axis=1))
     order = np.lexsort([rows, -suspicion])
+    names = labels.classes.tolist()
     return [
-        JudgedLabel(
-            int(rows[i]), labels.classes[codes[i]], labels.classes[proposed[i]], float(suspicion[i]), bool(judged[i])
-        )
+        JudgedLabel(int(rows[i]), names[codes[i]], names[proposed[i]], float(suspicion[i]), bool(judged[i]))
         for i in order
     ]

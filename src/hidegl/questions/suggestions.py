@@ -172,8 +172,8 @@ def explained(chosen: Chosen, P: Matrix | None, familiarity: Vector | None, clas
     """The chosen rows with their most probable classes, and whether any label is near."""
     if P is None or familiarity is None:
         return [Suggestion(int(row), int(n)) for row, n in zip(chosen.rows, chosen.stand_for, strict=True)]
-    best = np.argsort(-P, axis=1, kind="stable")[:, :2]
+    best, names = np.argsort(-P, axis=1, kind="stable")[:, :2], classes.tolist()
     return [
-        Suggestion(int(row), int(n), tuple((classes[c], float(p[c])) for c in order), bool(near >= 1))
+        Suggestion(int(row), int(n), tuple((names[c], float(p[c])) for c in order), bool(near >= 1))
         for row, n, p, order, near in zip(chosen.rows, chosen.stand_for, P, best, familiarity, strict=True)
     ]

@@ -66,7 +66,7 @@ def unfamiliar_groups(
         own = points[parts == part]
         some = own[np.argsort(-mass[own], kind="stable")]
         examples = typical[some][typical[some] >= 0][:EXAMPLES]
-        label = labels.classes[int((mass[own] @ P_points[own]).argmax())]
+        label = labels.classes.tolist()[int((mass[own] @ P_points[own]).argmax())]
         groups.append(UnfamiliarGroup(np.flatnonzero(belongs == part), examples, label, float(chances[part])))
     return groups
 

@@ -143,6 +143,7 @@ def finite(block: NDArray[Any]) -> NDArray[Any]:
 def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array or CSR matrix of numbers, checked as scikit-learn does; columns of text are named."""
     refuse_texts(X)
+    check_entries(X)
     try:
         X_read = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return X_read.astype(np.float64) if X_read.dtype.kind == "O" else X_read
@@ -171,18 +172,33 @@ def refuse_texts(X: Any) -> None:
 
 
 def refuse_gaps(X: Any, error: Exception) -> None:
-    """Raise an error that says what to do if an array or a data frame has empty cells."""
-    if hasattr(X, "tocsr") or np.asarray(X).dtype.kind not in "fO":
-        return
-    try:
-        bad = ~np.isfinite(np.asarray(X, dtype=np.float64))
-    except (TypeError, ValueError):
-        return
-    if bad.ndim == 2 and bad.any():
+    """Raise an error that says what to do if X has empty cells."""
+    where = place_of_gaps(X)
+    if where is not None or "contains NaN" in str(error):
         raise ValueError(
-            f"X must hold finite numbers, but it contains NaN or infinity, the first in row {np.argwhere(bad)[0, 0]}: "
-            f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label"
+            f"X must hold finite numbers, but it contains NaN or infinity{where or ''}: "
+            f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label; or drop such rows"
         ) from error
+
+
+def place_of_gaps(X: Any) -> str | None:
+    """Where X has NaN or infinity, in words; None if it has none, or holds other things than numbers."""
+    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    try:
+        bad = ~np.isfinite(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        return None
+    if not bad.any():
+        return None
+    return f", the first in row {np.argwhere(bad)[0, 0]}" if bad.ndim == 2 else f", {bad.sum():,} of them"
+
+
+def check_entries(X: Any) -> None:
+    """Raise an error about entries that would silently be taken for numbers: masked ones, and dates."""
+    if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
+        raise ValueError(f"X must have no masked entries, got {n:,}: fill them in, or drop such rows")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"X must hold numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates")
 
 
 def is_numeric(column: Any) -> bool:

@@ -25,6 +25,7 @@ class Tally:
     given: NDArray[np.int64] = field(init=False)
     histogram: NDArray[np.int64] = field(init=False)
     _sums: NDArray[np.float64] = field(init=False)
+    _unseen: float = 0.0
 
     def __post_init__(self) -> None:
         c = len(self.classes)
@@ -37,6 +38,7 @@ class Tally:
         np.add.at(self.given, codes[given], 1)
         np.add.at(self.histogram, (codes[~given], bins[~given]), 1)
         np.add.at(self._sums, codes[~given], confidence[~given])
+        self._unseen += 0.0 if block.unseen is None else float(block.unseen.sum(dtype=np.float64))
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -51,6 +53,11 @@ class Tally:
     def confidence(self) -> NDArray[np.float64]:
         """The mean confidence of the predicted labels per class; 0 if there are none."""
         return self._sums / np.maximum(self.found, 1)
+
+    @property
+    def unseen_share(self) -> float:
+        """The share of the rows that are expected to be of classes without labels."""
+        return self._unseen / max(int(self.rows.sum()), 1)
 
     @property
     def mean_confidence(self) -> float:

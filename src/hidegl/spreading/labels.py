@@ -122,6 +122,22 @@ class Labels:
         return np.eye(len(self.classes))[self.given]
 
 
+def in_order_of(X: Any, y: Any) -> Any:
+    """y in the order of the rows of X, where both have an index of pandas, whose labels say which row is which."""
+    of_X: Any = getattr(X, "index", None)
+    of_y: Any = getattr(y, "index", None)
+    if not (hasattr(of_X, "equals") and hasattr(of_y, "equals")) or of_X.equals(of_y) or len(of_X) != len(of_y):
+        return y
+    if of_X.is_unique and of_y.is_unique and not len(of_X.difference(of_y)):
+        return y.reindex(of_X)
+    missing = of_X.difference(of_y)
+    example = f", for example {missing.tolist()[0]!r}" if len(missing) else ""
+    raise ValueError(
+        f"y must have the index of X: {len(missing):,} labels of the index of X are not in that of y{example}; align "
+        f"them, or give y.to_numpy() if its entries are in the order of the rows"
+    )
+
+
 def labelled_part(y: Any) -> Part:
     """The labelled rows of a part of y, their labels, and the length of the part."""
     values = to_array(y)

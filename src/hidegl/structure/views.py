@@ -162,6 +162,19 @@ def prepare_views(block: Any, parts: tuple[Preparation, ...]) -> Any:
     return xp.concat([cast(view, dtype) for view in views], axis=1)
 
 
+def are_outside(block: Any, parts: tuple[Preparation, ...]) -> Any:
+    """Which rows of a block have a value outside the bounds of its column, in the views that have bounds."""
+    block = block.toarray() if hasattr(block, "toarray") else block
+    xp = namespace(block)
+    found = xp.zeros(block.shape[0], dtype=xp.bool, device=block.device)
+    for span, part in zip(spans_of([len(part.offset) for part in parts]), parts, strict=True):
+        if part.bounds is not None:
+            view = column_range(block, *span)
+            low, high = (xp.asarray(bound, device=block.device) for bound in part.bounds)
+            found = found | xp.any((view < low) | (view > high), axis=1)
+    return found
+
+
 def spans_of(widths: Sequence[int]) -> tuple[Span, ...]:
     """The ranges of columns of matrices of these widths, side by side."""
     return tuple(pairwise(accumulate(widths, initial=0)))

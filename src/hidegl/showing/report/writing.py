@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -42,6 +43,8 @@ def write_report(
     thumbnails: Thumbnails | None = None,
     seconds: float | None = None,
     facts: dict[str, str] | None = None,
+    notes: Sequence[dict[str, str]] = (),
+    columns: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Write a report about a model that was fitted with labels, as one HTML file.
 
@@ -61,6 +64,10 @@ def write_report(
         The time of the fit.
     facts : dict, default=None
         More facts for the last section.
+    notes : list of dict, default=()
+        What the user should read, each with `code` and `text`.
+    columns : list of dict, default=()
+        What is known about each column of the table.
     """
     try:
         import jinja2
@@ -81,6 +88,8 @@ def write_report(
         contents=contents,
         seconds=seconds,
         facts=facts or {},
+        notes=notes,
+        columns=columns,
         settings=described_settings(model),
         summary=model.summary().splitlines(),
         style=(files("hidegl.showing.report") / "style.css").read_text(),

@@ -1,0 +1,113 @@
+"""The command that shows what is in a file: the columns of a table, or a saved model."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hidegl.cli.options import ColumnNames, Encoding, Id, Json, Kinds, Labels, TableFile, Text, Without
+from hidegl.cli.screen import Screen
+from hidegl.files.mistakes import named
+
+if TYPE_CHECKING:
+    from hidegl.intake.tasks import Task
+
+HEADINGS = {
+    "column": "column",
+    "kind": "kind",
+    "learned": "learned from",
+    "missing": "missing",
+    "why": "why",
+    "examples": "examples",
+}
+
+
+def inspect(
+    data: Annotated[
+        list[Path],
+        typer.Argument(help="A table, or what `hidegl label --model` saved.", metavar="DATA|MODEL", show_default=False),
+    ],
+    labels: Labels = None,
+    id: Id = None,  # noqa: A002
+    columns: ColumnNames = None,
+    without: Without = None,
+    kinds: Kinds = None,
+    text: Text = None,
+    table: TableFile = None,
+    encoding: Encoding = None,
+    json: Json = False,
+) -> None:
+    """Show the columns of a table: what each holds, why, and whether it is learned from. Or show a saved model.
+
+    [dim]hidegl inspect data.csv[/]
+    [dim]hidegl inspect digits.hidegl[/]
+    """
+    screen = Screen(as_json=json)
+    if len(data) == 1 and not is_data(data[0]):
+        inspect_model(data[0], screen)
+        return
+    from hidegl.intake.sources import Source
+    from hidegl.intake.tasks import InputOptions, Task
+
+    options = InputOptions(labels, id, columns, without, kinds, text=text, encoding=encoding, table=table)
+    inspect_columns(Task.described(Source.of(data), screen.notes, options), screen)
+
+
+def is_data(path: Path) -> bool:
+    """Whether a path is data rather than a model, which may have any name."""
+    from hidegl.basics.archives import HEADER
+    from hidegl.files.opening import READERS, TEXT, ending_of
+
+    if path.is_file() and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return f"{HEADER}.npy" not in archive.namelist()
+    return str(path) == "-" or path.is_dir() or "*" in path.name or ending_of(path) in (*READERS, *TEXT)
+
+
+def inspect_columns(task: Task, screen: Screen) -> None:
+    facts = task.column_facts
+    shown = [
+        {
+            **fact,
+            "kind": fact["kind"] or "–",
+            "learned": "yes" if fact["learned"] else "no",
+            "missing": f"{fact['missing']:.1%}",
+            "examples": "; ".join(fact["examples"]),
+        }
+        for fact in facts
+    ]
+    screen.table(f"{task.source}: {task.table.n_rows:,} rows, {len(facts):,} columns", HEADINGS, shown, uncut=True)
+    screen.result({"rows": task.table.n_rows, "learned_from": str(task.columns), "columns": facts})
+
+
+def inspect_model(model: Path, screen: Screen) -> None:
+    """Show the rows, columns, classes and settings of a saved model."""
+    from hidegl.cli.saved import read_model
+    from hidegl.embedding.saved import embedder_values
+    from hidegl.showing.report import described_settings
+
+    learned, embedder = read_model(model), embedder_values(model)
+    names = getattr(learned, "feature_names_in_", None)
+    facts: dict[str, Any] = {
+        "kind": type(learned).__name__,
+        "size": f"{model.stat().st_size / 1e6:.1f} MB",
+        "rows": learned.n_rows_,
+        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
+        **({} if embedder is None else {"embedder": described_embedder(embedder)}),
+        "labels": len(learned.given_labels_.rows),
+        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
+        **described_settings(learned),
+    }
+    screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
+    screen.result({**facts, "classes": learned.classes_, "settings": learned.settings_})
+
+
+def described_embedder(values: dict[str, Any]) -> str:
+    """What a model was made from, in words."""
+    if values["kind"] == "table":
+        columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
+        return f"columns of a table: {columns}"
+    return f"{values['mark']}, for {values['kind']}"

@@ -1,0 +1,56 @@
+"""How far to trust the labels of new rows: which rows are unlike all that a model has learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.cli.screen import Screen
+from hidegl.embedding import Embedder, TableEncoder
+from hidegl.embedding.column_codes import NumberCode
+from hidegl.embedding.column_kinds import Kind
+from hidegl.embedding.column_reports import empty_rows, far_outside
+from hidegl.intake.tasks import Model, Task
+from hidegl.showing.tallies import Tally
+from hidegl.showing.words import WORTH_SAYING
+
+
+def familiarity_of(model: Model, task: Task) -> NDArray[np.float64]:
+    """How near each row is to any label; 0 if it is empty."""
+    return np.where(are_empty(task), 0.0, np.asarray(model.familiarity(task.rows)))
+
+
+def are_empty(task: Task) -> NDArray[np.bool_]:
+    """Which rows hold nothing that the model learned from."""
+    chosen = task.columns
+    kinds = {name: chosen.kinds.get(name, Kind("text")) for name in chosen.features}
+    if chosen.kind not in ("texts", "table") or task.table.on_disk:
+        return np.zeros(task.table.n_rows, dtype=bool)
+    return empty_rows(task.table, kinds)
+
+
+def show_trust_in_new(
+    screen: Screen, model: Model, task: Task, embedder: Embedder | None, tally: Tally, familiarity: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Say which rows are unlike those that the model knows, as facts for JSON too."""
+    n_rows, n_empty = len(familiarity), int(are_empty(task).sum())
+    n_unfamiliar = int(np.sum(familiarity < 1)) - n_empty
+    if n_empty:
+        rows = "1 row holds" if n_empty == 1 else f"{n_empty:,} rows hold"
+        screen.warn(f"{rows} nothing that the model has learned from: no label there means anything", "empty-rows")
+    if n_unfamiliar > WORTH_SAYING * n_rows:
+        rows = "1 row is" if n_unfamiliar == 1 else f"{n_unfamiliar:,} of {n_rows:,} rows are"
+        screen.warn(f"{rows} unlike every labelled row: their familiarity is below 1", "unfamiliar")
+    if tally.unseen_share >= WORTH_SAYING:
+        screen.warn(f"about {tally.unseen_share:.0%} of the rows may be of classes without a label", "unseen")
+    if isinstance(embedder, TableEncoder):
+        for name, column in zip(task.columns.features, embedder.encoded_, strict=True):
+            code = column.code
+            if isinstance(code, NumberCode) and (note := far_outside(name, task.table.column(name), code)):
+                screen.warn(note)
+    elif task.columns.kind in ("matrix", "vectors", "table") and (n_outside := int(model.are_outside(task.rows).sum())):
+        rows = "1 row has values" if n_outside == 1 else f"{n_outside:,} rows have values"
+        screen.warn(f"{rows} far outside the range that the model has learned from", "outside")
+    return {"unseen_share": round(tally.unseen_share, 4), "unfamiliar_rows": n_unfamiliar, "empty_rows": n_empty}

@@ -1,0 +1,33 @@
+"""Labels that contradict one another: the same text with two of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hidegl.basics.coded_texts import CodedText
+from hidegl.intake.label_values import known
+from hidegl.showing.report.rows import shortened
+
+LONGEST_EXAMPLE = 60
+
+
+def same_text_two_labels(texts: list[str], y: NDArray[Any] | None) -> CodedText | None:
+    """A note about texts that have different labels in different rows; None if there are none.
+
+    Case and space do not count.
+    """
+    if y is None:
+        return None
+    found: dict[str, dict[str, str]] = {}
+    for row in known(y).nonzero()[0].tolist():
+        label = str(y[row])
+        found.setdefault(" ".join(texts[row].casefold().split()), {}).setdefault(label, texts[row])
+    doubled = [labels for labels in found.values() if len(labels) > 1]
+    if not doubled:
+        return None
+    names = " and ".join(map(repr, sorted(doubled[0])))
+    example = shortened(next(iter(doubled[0].values())), LONGEST_EXAMPLE)
+    subject = "1 text has" if len(doubled) == 1 else f"{len(doubled):,} texts have"
+    return CodedText(f"{subject} different labels in different rows, such as {example!r}: {names}", "two-labels")

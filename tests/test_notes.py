@@ -1,0 +1,182 @@
+"""Words and warnings that reach people: notes with codes, exit codes, and what is said about new rows and odd input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from commands import hidegl
+from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.basics.coded_texts import CodedText, code_of
+from marks import on_unix
+
+
+def heaps(n=120):
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 1], n // 3)
+    return 6 * np.eye(4)[truth] + rng.normal(size=(n, 4)), truth
+
+
+@pytest.fixture
+def table(folder):
+    X, truth = heaps()
+    frame = pd.DataFrame(X.round(3), columns=list("abcd"))
+    frame["side"] = [("left" if t == 0 else "right") if i % 4 == 0 else "" for i, t in enumerate(truth)]
+    frame.to_csv("data.csv", index=False)
+    return frame
+
+
+def answered(capsys, command):
+    hidegl(f"{command} --json")
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_majority_stands_beside_the_expected_accuracy(table, capsys):
+    hidegl("label data.csv --labels side --effort quick --report report.html")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "always 'right' would be right in 6" in said
+    assert "always “right”: 6" in Path("report.html").read_text()
+    found = answered(capsys, "label data.csv --labels side --effort quick -f")
+    assert found["majority"]["label"] == "right"
+    assert found["majority"]["share"] == pytest.approx(2 / 3, abs=0.05)
+    X, truth = heaps()
+    model = AutoHiDeGL("quick", random_state=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, truth, -1))
+    assert float(model.expected_accuracy_) == model.expected_accuracy_.mean
+    assert type(model.majority_.label) is int
+    assert str(model.majority_) in model.summary()
+
+
+def test_notes_have_codes_in_json_and_are_in_the_report(table, capsys):
+    cells = table["a"].astype(object)
+    cells[[5, 6]] = "see below"
+    table.assign(a=cells).to_csv("dirty.csv", index=False)
+    found = answered(capsys, "label dirty.csv --labels side --effort quick --report report.html")
+    note = {
+        "code": "not-understood",
+        "text": "a: 2 cells are not understood as numbers, such as 'see below'; they count as empty",
+    }
+    assert note in found["notes"]
+    page = Path("report.html").read_text()
+    assert "2 cells are not understood as numbers" in page
+    assert "4 of 5 columns are learned from" in page
+    assert code_of(CodedText("text", "a-code")) == "a-code"
+    assert code_of("text") == "note"
+
+
+def test_predict_says_which_rows_are_unlike_those_it_knows(table, capsys):
+    hidegl("label data.csv --labels side --effort quick --model m.hidegl --quiet")
+    new = table[list("abcd")].head(8).astype(object)
+    new.loc[2] = ["n/a", "", "-", "unknown"]
+    new.loc[3] = ["$1,000,000", *new.loc[3][1:]]
+    new.to_csv("new.csv", index=False)
+    found = answered(capsys, "predict m.hidegl new.csv")
+    assert found["empty_rows"] == 1
+    codes = {note["code"]: note["text"] for note in found["notes"]}
+    assert codes["empty-rows"].startswith("1 row holds nothing that the model has learned from")
+    assert codes["outside"] == "a: 1 cell is far outside the range that the model has learned from"
+    written = pd.read_csv("new.predicted.csv")
+    assert list(written.columns) == [*"abcd", "label", "confidence", "unseen", "familiarity"]
+    assert written.familiarity[2] == 0
+    assert (written.familiarity.drop([2, 3]) > 0).all()
+
+
+def test_predict_says_which_rows_of_a_matrix_are_far_away(folder, capsys):
+    X, truth = heaps()
+    np.save("X.npy", X)
+    np.save("y.npy", np.where(np.arange(len(X)) % 4 == 0, truth, -1))
+    hidegl("label X.npy --labels y.npy --effort quick --model m.hidegl --quiet")
+    np.save("far.npy", np.concatenate([X[:8], 1e30 * X[:2]]))
+    notes = answered(capsys, "predict m.hidegl far.npy")["notes"]
+    assert {
+        "code": "outside",
+        "text": "2 rows have values far outside the range that the model has learned from",
+    } in notes
+
+
+def test_rows_in_which_nothing_is_labelled_are_unfamiliar(folder, capsys):
+    X, truth = heaps()
+    apart = np.concatenate([X, X[:40] @ np.diag([0, 0, 1, 1]) + [0, 0, 0, 25]])
+    names = [("left" if t == 0 else "right") if i % 4 == 0 else "" for i, t in enumerate(truth)] + [""] * 40
+    pd.DataFrame(apart.round(3), columns=list("abcd")).assign(side=names).to_csv("data.csv", index=False)
+    hidegl("label data.csv --labels side --effort quick --model m.hidegl --quiet")
+    pd.DataFrame(apart[120:130].round(3), columns=list("abcd")).to_csv("new.csv", index=False)
+    found = answered(capsys, "predict m.hidegl new.csv")
+    assert found["unfamiliar_rows"] == 10
+    assert "10 of 10 rows are unlike every labelled row" in " ".join(note["text"] for note in found["notes"])
+
+
+def test_a_text_with_two_labels_is_mentioned(folder, capsys):
+    texts = [f"the {['cat', 'dog'][i % 2]} number {i} in the garden" for i in range(40)]
+    texts[10], texts[21] = texts[0], "The DOG number 1  in the garden"
+    with Path("texts.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["text", "label"], *([text, "ab"[i % 2] if i < 20 or i == 21 else ""] for i, text in enumerate(texts))]
+        )
+    command = "label texts.csv --embedder words --effort quick"
+    assert "two-labels" not in {note["code"] for note in answered(capsys, command)["notes"]}
+    lines = Path("texts.csv").read_text().replace(f"{texts[21]},b", f"{texts[21]},c")
+    Path("texts.csv").write_text(lines)
+    note = next(note for note in answered(capsys, f"{command} -f")["notes"] if note["code"] == "two-labels")
+    assert note["text"].startswith("1 text has different labels in different rows, such as 'the dog number 1 in the")
+    assert note["text"].endswith(": 'b' and 'c'")
+
+
+def test_a_share_may_be_written_in_percent(table, capsys):
+    shares = [answered(capsys, f"label data.csv --labels side --effort quick -f --accept {a}") for a in ("0.9", "90%")]
+    assert shares[0]["accepted"] == shares[1]["accepted"]
+    hidegl("label data.csv --labels side -f --accept many", 2)
+    assert "'many' is not a share, such as 0.95 or 95%" in capsys.readouterr().err
+
+
+@on_unix
+@pytest.mark.parametrize("command", ["inspect data.csv --json", "suggest data.csv -n 50 -f"])
+def test_a_reader_that_needs_no_more_is_no_error(table, command):
+    line = f"{sys.executable} -m hidegl {command} 2> said | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert "Traceback" not in Path("said").read_text()
+    assert "Exception" not in Path("said").read_text()
+
+
+@pytest.mark.parametrize("make", [lambda: AutoHiDeGL("quick", random_state=0), lambda: HiDeGL(20, random_state=0)])
+def test_labels_follow_the_index_of_the_rows(make):
+    X, truth = heaps()
+    y = pd.Series(np.where(np.arange(len(X)) % 4 == 0, truth, -1))
+    frame = pd.DataFrame(X)
+    expected = make().fit(frame, y).transduction_
+    np.testing.assert_array_equal(make().fit(frame, y.sample(frac=1, random_state=0)).transduction_, expected)
+    np.testing.assert_array_equal(make().fit(frame, y.to_numpy()).transduction_, expected)
+    with pytest.raises(
+        ValueError, match="y must have the index of X: 20 labels of the index of X are not in that of y"
+    ):
+        make().fit(frame, y.set_axis(range(20, len(X) + 20)))
+
+
+def test_entries_that_are_no_numbers_are_refused_in_words():
+    X, truth = heaps()
+    y = np.where(np.arange(len(X)) % 4 == 0, truth, -1)
+    model = AutoHiDeGL("quick")
+    with pytest.raises(ValueError, match="X must have no masked entries, got 3: fill them in"):
+        model.fit(np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) < 3), y)
+    model.fit(np.ma.masked_array(X, False), y)
+    with pytest.raises(ValueError, match=r"X must hold numbers, got datetime64\[D\]: .*TableEncoder"):
+        model.fit(np.full((len(X), 2), np.datetime64("2020-01-01")), y)
+    frame = pd.DataFrame(X).round().astype("Int64")
+    model.fit(frame, y)
+    frame.iloc[3, 2] = pd.NA
+    with pytest.raises(ValueError, match=r"it contains NaN or infinity: .*TableEncoder fills in empty cells"):
+        model.fit(frame, y)
+
+
+def test_what_is_said_of_labels_is_plain_python():
+    X, truth = heaps()
+    model = AutoHiDeGL("quick", random_state=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, truth, -1))
+    for said in (model.audit()[0], model.suggestions(1)[0], model.majority_):
+        assert "np." not in repr(said)
