@@ -154,14 +154,15 @@ def tables() -> dict[str, str]:
 def tuning_table() -> str:
     """The mean accuracy on each set without and with tuning, and the mean of all."""
     records = RECORDS.trials(TUNING)
-    lines = [f"| texts, labels per class | {' | '.join(TUNED_METHODS.values())} | weight of the tuned view | draws |"]
-    lines.append("|---" * (3 + len(TUNED_METHODS)) + "|")
+    titles = [*TUNED_METHODS.values(), "weight of the tuned view", "processor seconds", "draws"]
+    lines = [f"| texts, labels per class | {' | '.join(titles)} |", "|---" * (1 + len(titles)) + "|"]
     for title, names in [*((f"{name}, {n}", (name,)) for name, n in TUNED_CELLS.items()), ("**all**", TUNED_CELLS)]:
         if own := [r for r in records if r["data"] in names]:
             accuracies = " | ".join(f"{mean(r[method] for r in own):.1f}" for method in TUNED_METHODS)
-            lines.append(
-                f"| {title} | {accuracies} | {mean(r['view_weights']['tuned'] for r in own):.0%} | {len(own)} |"
-            )
+            timed = [r["tuning_cpu_seconds"] for r in own if "tuning_cpu_seconds" in r]
+            seconds = f"{mean(timed):.0f}" if timed else "–"
+            weight = mean(r["view_weights"]["tuned"] for r in own)
+            lines.append(f"| {title} | {accuracies} | {weight:.0%} | {seconds} | {len(own)} |")
     return "\n".join(lines)
 
 

@@ -78,6 +78,8 @@ def make_more_files(folder: Path, X: np.ndarray, few: list[str]) -> None:
     (folder / "short_table.csv").write_text("id,text\n1,one\n2,two\n")
     numbers = "".join(f"{i},7,{label}\n" for i, label in enumerate(few))
     (folder / "only_ids.csv").write_text(f"customer_id,version,side\n{numbers}")
+    notes = "".join(f"a note about the thing {i},{label}\n" for i, label in enumerate(few))
+    (folder / "notes.csv").write_text(f"note,topic\n{notes}")
     (folder / "no_words.csv").write_text("note,side\n" + "".join(f",{label}\n" for label in few))
     (folder / "renamed.csv").write_text("a,b,c\n" + "".join(f"{a},{b},many\n" for a, b in X[:, :2]))
     (folder / "wrong_paths.csv").write_text("path,label\na/0.png,x\nz/9.png,y\n")

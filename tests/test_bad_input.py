@@ -267,7 +267,7 @@ def test_columns_of_text_are_named():
         (when, "day"),
     ):
         with pytest.raises(
-            ValueError, match=f"X must hold numbers, but these columns do not: '{name}'; leave them out"
+            ValueError, match=f"X must hold numbers, but these columns do not: '{name}'. hidegl.label takes"
         ):
             fit(bad, [0, 1, -1][: len(bad)])
     assert fit(frame[["size", "count"]].astype(object), [0, 1, -1]).transduction_.shape == (3,)

@@ -109,7 +109,7 @@ def label(
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
     from hidegl.cli import classes, outputs, trust
-    from hidegl.intake import results, sources, tasks
+    from hidegl.intake import notes, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
@@ -128,7 +128,7 @@ def label(
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    with tasks.warnings_as_notes(screen.notes), writing(out), together():
+    with notes.warnings_as_notes(screen.notes), writing(out), together():
         tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
         if model is not None:
             with writing(model):

@@ -67,7 +67,7 @@ Tune = Annotated[
     bool,
     typer.Option(
         "--tune",
-        help="Texts: also tune the sentence model by the labels. It takes one or two minutes, and helps where classes "
+        help="Texts: also tune the sentence model by the labels. It takes some minutes, and helps where classes "
         "are not topics, such as tone or spam.",
     ),
 ]

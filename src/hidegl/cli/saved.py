@@ -54,7 +54,7 @@ def predict(
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
     from hidegl.cli import classes, new_labels, outputs, trust
-    from hidegl.intake import sources, tasks
+    from hidegl.intake import notes, sources, tasks
     from hidegl.intake.new_rows import new_rows
 
     screen = Screen(as_json=json, quiet=quiet)
@@ -72,7 +72,7 @@ def predict(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
     task = new_rows(learned, reader, source, model, screen.notes, asked)
-    with tasks.warnings_as_notes(screen.notes):
+    with notes.warnings_as_notes(screen.notes):
         acceptance = trust.acceptance_of(learned, accept, task.rows)
         predicted, familiarity = learned.stream_labels(task.rows), new_labels.familiarity_of(learned, task)
         how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}

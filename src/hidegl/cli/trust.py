@@ -22,9 +22,7 @@ from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
 SHOWN_GROUPS = 3
 
-CAN_BE_TUNED = (
-    "the earlier layers count most, so these classes are not topics: --tune may help, and takes about two minutes"
-)
+CAN_BE_TUNED = "the earlier layers count most, so these classes are not topics: --tune may help, and takes some minutes"
 
 WORTH_TUNING = 0.9
 """If fewer labels than this share are expected to be right, tuning is proposed."""

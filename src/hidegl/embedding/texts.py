@@ -27,7 +27,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         and words otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
         sentence-transformers model, by its hub name or path.
     tune : bool, default=False
-        Add a view: vectors of the same network after it was tuned by the labels that `fit` gets. It takes one or two
+        Add a view: vectors of the same network after it was tuned by the labels that `fit` gets. It takes some
         minutes, and helps where classes are not topics. It needs `pip install 'hidegl[tune]'`.
 
     Attributes

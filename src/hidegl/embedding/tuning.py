@@ -40,7 +40,7 @@ PAIRS_AT_ONCE, RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 16, 2e-5, 0.1, 0.
 """Of AdamW; the learning rate rises over a tenth of the steps, and falls to 0 over the others."""
 
 STEPS, FOLDS, FOLD_STEPS = 100, 3, 50
-"""At most this many steps, and per fold: two minutes on two processors."""
+"""At most this many steps, and per fold."""
 
 MOST_TOKENS = 64
 """While the network is tuned; vectors are made of longer texts, too."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from hidegl.basics.coded_texts import code_of
@@ -53,6 +55,16 @@ class Notes(list[Note]):
     def for_programs(self) -> list[dict[str, str]]:
         """The notes that the user should read, each with `code` and `text`."""
         return [{"code": note.code, "text": note.text} for note in self if note.about == ATTENTION]
+
+
+@contextmanager
+def warnings_as_notes(notes: Notes) -> Iterator[None]:
+    """A context in which each warning becomes a note."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
+        notes.warn(text, "warning")
 
 
 def in_python(text: str) -> str:

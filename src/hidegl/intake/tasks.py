@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,10 +30,10 @@ from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns,
 from hidegl.intake.contradictions import same_text_two_labels
 from hidegl.intake.given_labels import GivenLabels, find_labels
 from hidegl.intake.label_sources import taken_over
-from hidegl.intake.notes import Notes
+from hidegl.intake.notes import Notes, warnings_as_notes
 from hidegl.intake.sources import MemorySource, Source, with_table
 from hidegl.intake.table_rows import learned_table
-from hidegl.intake.text_rows import TextVectors, texts_of
+from hidegl.intake.text_rows import TextVectors, text_length, texts_of
 from hidegl.structure.views import LearnedView
 
 Model = HiDeGL | AutoHiDeGL
@@ -389,14 +387,6 @@ def split(names: str | Sequence[str] | None) -> list[str] | None:
     return [name.strip() for name in names.split(",") if name.strip()] if names else None
 
 
-def text_length(table: Table, name: str) -> float:
-    some = table.first_rows(name).slice(0, 100).to_pylist()
-    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None, ""}) > 1 else 0.0
-
-
-# Learning
-
-
 def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
     """A fitted model of the task, which predicts raw rows, and the seconds it took."""
     model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=notes.verbose)
@@ -404,12 +394,3 @@ def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiD
     with warnings_as_notes(notes):
         model.fit(task.rows, task.labels.y, learned=task.learned)
     return model.with_embedder(task.embedder), time.perf_counter() - begun
-
-
-@contextmanager
-def warnings_as_notes(notes: Notes) -> Iterator[None]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
-        notes.warn(text, "warning")

@@ -46,6 +46,12 @@ def telling_text(table: Table, names: list[str]) -> str | None:
     return max(lengths, key=lambda name: lengths[name], default=None)
 
 
+def text_length(table: Table, name: str) -> float:
+    """The mean length of the first texts of a column; 0 if they are all the same."""
+    some = table.first_rows(name).slice(0, 100).to_pylist()
+    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None, ""}) > 1 else 0.0
+
+
 def texts_of(table: Table, names: list[str]) -> list[str]:
     """One text per row; those of several columns are joined."""
     columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
