@@ -19,7 +19,7 @@ from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.label_files import check_before_writing
 from hidegl.files.mistakes import UseError, named
-from hidegl.files.own_files import own_columns, result_columns
+from hidegl.files.own_files import earlier_results, own_columns
 from hidegl.files.reading import read_rows
 from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import Table
@@ -243,7 +243,7 @@ class Task:
     @property
     def kept(self) -> list[str]:
         """The columns that go to the output: all except vectors and those of an earlier result."""
-        ours = result_columns(self.table)
+        ours = earlier_results(self.table)
         names = [name for name in self.table.names if name not in ours]
         return [name for name in names if not is_vector(self.table.schema.field(name).type)]
 
