@@ -291,7 +291,7 @@ def test_a_line_that_is_too_long_is_said(ending, tmp_path, monkeypatch):
     ("name", "content", "said"),
     [
         ("header.csv", b"id,a,side", "header.csv holds no rows"),
-        ("empty.csv.gz", gzip.compress(b""), "empty.csv.gz is empty"),
+        ("empty.csv.gz", gzip.compress(b"", mtime=0), "empty.csv.gz is empty"),
         ("flat.npy", None, "flat.npy: the matrix has rows, but no columns to learn from"),
         ("lists.parquet", None, "the vectors in the column 'v' are empty"),
     ],

@@ -657,7 +657,7 @@ def test_labels_follow_their_rows_when_the_table_changes(tmp_path, monkeypatch, 
     options = InputOptions(["houses.csv.labels.db"])
     notes = Screen(quiet=True).notes
     y = Task.read(Source.of([Path("houses.csv")]), notes, options).y
-    changes = "1 rows more than before; 2 rows with answers are at another place; 1 labelled row is gone"
+    changes = "1 row more than before; 2 rows with answers are at another place; 1 labelled row is gone"
     assert any(changes in note.text for note in notes)
     assert {row: name for row, name in enumerate(y) if name} == {22: "good", 23: "bad"}
     session = open_session(tmp_path / "houses.csv")

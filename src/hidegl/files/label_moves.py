@@ -47,7 +47,8 @@ class Moves(NamedTuple):
     def words(self) -> str | None:
         """What happened, for the user; None if nothing did."""
         more = self.n_now - self.n_before
-        parts = [f"{abs(more):,} rows {'more' if more > 0 else 'fewer'} than before"] if more else []
+        rows = "row" if abs(more) == 1 else "rows"
+        parts = [f"{abs(more):,} {rows} {'more' if more > 0 else 'fewer'} than before"] if more else []
         parts += [f"{self.moved:,} rows with answers are at another place"] if self.moved else []
         parts += [f"{self.back:,} are back"] if self.back else []
         if self.gone:
