@@ -9,8 +9,9 @@ from sklearn.datasets import load_digits
 
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import session_of, store_of
+from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
-from hidegl.intake.tasks import InputOptions, Task
+from hidegl.intake.tasks import Task
 
 EVIL = "<script>alert(1)</script>"
 

@@ -244,6 +244,30 @@ def test_another_fit_forgets_the_embedder():
     assert model.embedder_ is None
 
 
+# What columns hold, and notes
+
+
+def test_python_says_what_columns_hold():
+    given = frame().assign(code=[100 + i % 5 for i in range(N)])
+    assert hidegl.read(given).columns.kinds["code"].name == "number"
+    task = hidegl.read(given, kinds={"code": "category"})
+    assert task.columns.kinds["code"].name == "category"
+    assert {fact["column"]: fact["kind"] for fact in task.column_facts}["code"] == "category"
+
+
+def test_notes_have_codes_in_python_too(folder):
+    texts = [TEXTS[0], TEXTS[0].upper(), *TEXTS[2:]]
+    result = hidegl.label(texts, {0: "fruit", 1: "car", 5: "sea"}, **QUICK)
+    codes = {note.code: note.text for note in result.notes}
+    assert codes["two-labels"].startswith("1 text has different labels in different rows")
+    result.report("report.html")
+    assert "1 text has different labels" in Path("report.html").read_text()
+    task = hidegl.read(texts, {0: "fruit", 5: "sea"}, embedder="words")
+    assert "two-labels" not in {note.code for note in task.notes}
+    again = hidegl.label(task, {0: "fruit", 1: "car", 5: "sea"}, effort="quick")
+    assert "two-labels" in {note.code for note in again.notes}
+
+
 # What goes wrong
 
 
@@ -266,6 +290,8 @@ WRONG = [
     (lambda: hidegl.label(TEXTS), "no labels to learn from: name their column or file with labels; `hidegl.suggest`"),
     (lambda: hidegl.label(frame(), "topics"), "labels topics: there is no such column .*: did you mean 'topic'"),
     (lambda: hidegl.read(frame(), columns=["z"]), "columns: there is no column 'z'"),
+    (lambda: hidegl.read(frame(), kinds={"x0": "money"}), "kinds x0=money: write COLUMN=KIND"),
+    (lambda: hidegl.read(frame(), kinds={"nr": "number"}), "kinds: there is no column 'nr'"),
     (lambda: hidegl.read(frame(), id="nr"), "id: there is no column 'nr'"),
     (lambda: hidegl.read(rows(), [1, 2, 3]), "labels has 3 labels, but the data has 90 rows"),
     (lambda: hidegl.read(rows(), {99: "a"}), "labels: there is no row 99"),

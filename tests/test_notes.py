@@ -87,6 +87,18 @@ def test_predict_says_which_rows_are_unlike_those_it_knows(table, capsys):
     assert (written.familiarity.drop([2, 3]) > 0).all()
 
 
+def test_predictions_replace_earlier_ones(table):
+    hidegl("label data.csv --labels side --effort quick --model m.hidegl --quiet")
+    table[list("abcd")].head(30).to_csv("new.csv", index=False)
+    hidegl("predict m.hidegl new.csv -o once.csv --quiet")
+    hidegl("predict m.hidegl once.csv -o twice.csv --quiet")
+    assert Path("once.csv").read_text() == Path("twice.csv").read_text()
+    pd.read_csv("once.csv").assign(familiarity="near").to_csv("own.csv", index=False)
+    hidegl("predict m.hidegl own.csv -o new.csv -f --quiet")
+    ours = [f"hidegl_{name}" for name in ("label", "confidence", "unseen", "familiarity")]
+    assert list(pd.read_csv("new.csv").columns) == [*pd.read_csv("once.csv").columns, *ours]
+
+
 def test_predict_says_which_rows_of_a_matrix_are_far_away(folder, capsys):
     X, truth = heaps()
     np.save("X.npy", X)

@@ -19,8 +19,9 @@ from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError
 from hidegl.files.opening import open_table
 from hidegl.files.row_keys import RowKeys
+from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
-from hidegl.intake.tasks import InputOptions, Task
+from hidegl.intake.tasks import Task
 
 N, PER_ROUND, ROUNDS = 600, 40, 5
 CLASSES = np.array([f"kind {number}" for number in range(12)])

@@ -26,8 +26,9 @@ from hidegl import AutoHiDeGL
 from hidegl.cli.running import run
 from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError
+from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
-from hidegl.intake.tasks import InputOptions, Task
+from hidegl.intake.tasks import Task
 from marks import on_unix
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 

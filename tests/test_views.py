@@ -118,6 +118,14 @@ def test_views_on_every_engine(engine, model):  # noqa: F811
     np.testing.assert_array_equal(on_host(got.predict(engine(STACKED[:100]))), model.predict(STACKED[:100]))
 
 
+def test_rows_that_are_far_outside_are_found_in_every_view():
+    got = AutoHiDeGL("quick", views=WIDTHS, preprocess="standardize", random_state=0).fit(STACKED, Y)
+    assert not got.are_outside(STACKED[:4]).any()
+    far = STACKED[:4].copy()
+    far[1, 0], far[2, -20] = 1e6, -1e6
+    assert got.are_outside(far).tolist() == [False, True, True, False]
+
+
 def test_matrices_of_every_library(model):
     torch = pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
     tensors = {name: torch.from_numpy(part) for name, part in VIEWS.items()}

@@ -19,13 +19,12 @@ from hidegl.basics.linalg import Matrix
 from hidegl.embedding.raw import vectors_of_raw
 from hidegl.ensemble.mixture import Mixture
 from hidegl.files.reading import rows_from
-from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predicted_blocks
 from hidegl.structure.structure import Structure
-from hidegl.structure.views import AnyPreparation, are_outside, joined_as_learned
+from hidegl.structure.views import AnyPreparation, joined_as_learned
 from hidegl.survey import Survey
 
 
@@ -125,10 +124,6 @@ class FittedModel(ABC):
         blocks = predicted_blocks(columns.blocks(), self.classes_)
         return LabelStream(blocks, columns.n_rows, self.classes_, self._looks_for_unseen)
 
-    def are_outside(self, X: Any) -> NDArray[np.bool_]:
-        """Which rows of X have a value far outside the range of its column in the fit, where rows have such ranges."""
-        return np.asarray(on_host(self._read(X).map(are_outside, self._preparation.parts).collect()))
-
     def labelled_points(self) -> LabelledPoints:
         """The high-dense points with their classes; of several structures, those of the one with the fewest."""
         check_is_fitted(self)
@@ -166,14 +161,8 @@ class FittedModel(ABC):
         return smallest(self._spreaders)
 
     def _prepared(self, X: Any) -> Rows:
-        return self._preparation.of(self._read(X))
-
-    def _read(self, X: Any) -> Rows:
-        """Rows with the columns of the fit, from vectors or from raw rows."""
         check_is_fitted(self)
-        if self.embedder_ is not None:
-            X = vectors_of_raw(self.embedder_, X)
-        return rows_from(self, joined_as_learned(X, self._preparation), reset=False, device=self.device)
+        return self._preparation.of(rows_as_learned(self, X, self._preparation))
 
     def _survey(self) -> Survey:
         """What a pass over all rows finds: computed when it is first asked for, and cached until the labels change."""
@@ -198,3 +187,10 @@ class FittedModel(ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labelling")
+
+
+def rows_as_learned(model: FittedModel, X: Any, preparation: AnyPreparation) -> Rows:
+    """Rows with the columns of the fit, from vectors or from raw rows."""
+    if model.embedder_ is not None:
+        X = vectors_of_raw(model.embedder_, X)
+    return rows_from(model, joined_as_learned(X, preparation), reset=False, device=model.device)

@@ -20,17 +20,18 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.stored import Stored
 from hidegl.files.models import SavedModel
 from hidegl.files.writing import write_labels
-from hidegl.fitted import FittedModel
+from hidegl.fitted import FittedModel, rows_as_learned
 from hidegl.questions.acceptance import check_precision
 from hidegl.questions.audits import JudgedLabel, far_from_others, judged_labels
 from hidegl.questions.suggestions import Chosen, Suggestion, chosen_rows, explained
 from hidegl.questions.unfamiliar import UnfamiliarGroup, unfamiliar_groups
+from hidegl.rows.arrays import on_host
 from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels, in_order_of, share_right
 from hidegl.spreading.rule import best_classes, named
 from hidegl.structure.structure import Structure
-from hidegl.structure.views import restored_preparation
+from hidegl.structure.views import are_outside, restored_preparation
 
 MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
@@ -180,6 +181,12 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         structure = self._smallest.structure
         Z = structure.Z if X is None else structure.assign(self._prepared(X))
         return self._familiarity().of_rows(Z).answer()
+
+    def are_outside(self, X: Any) -> NDArray[np.bool_]:
+        """Which rows of X have a value far outside the range of its column in the fit, where rows have such ranges."""
+        check_is_fitted(self)
+        rows = rows_as_learned(self, X, self._preparation)
+        return np.asarray(on_host(rows.map(are_outside, self._preparation.parts).collect()))
 
     def unfamiliar(self) -> list[UnfamiliarGroup]:
         """Groups of rows of the fit in which nothing is labelled, the largest first: perhaps classes without a name.

@@ -109,7 +109,7 @@ def label(
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
     from hidegl.cli import classes, outputs, trust
-    from hidegl.intake import notes, results, sources, tasks
+    from hidegl.intake import input_options, notes, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
@@ -122,7 +122,7 @@ def label(
         check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
     check_distinct(written, {"the data": source.paths, "the labels": labels})
-    asked = tasks.InputOptions(
+    asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
     )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune)
     task = tasks.Task.read(source, screen.notes, asked)
@@ -176,12 +176,12 @@ def suggest(
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
     from hidegl.cli import outputs
-    from hidegl.intake import sources, tasks
+    from hidegl.intake import input_options, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
-    asked = tasks.InputOptions(
+    asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
     )._replace(safe_csv=safe_csv)
     task = tasks.Task.read(source, screen.notes, asked)
@@ -228,14 +228,14 @@ def audit(
     [dim]hidegl audit digits.csv --labels digit[/]
     """
     from hidegl.cli import outputs
-    from hidegl.intake import results, sources, tasks
+    from hidegl.intake import input_options, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
-    asked = tasks.InputOptions(
+    asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
     )._replace(labels_to="judge", safe_csv=safe_csv)
     task = tasks.Task.read(source, screen.notes, asked)

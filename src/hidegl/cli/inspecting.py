@@ -49,8 +49,9 @@ def inspect(
     if len(data) == 1 and not is_data(data[0]):
         inspect_model(data[0], screen)
         return
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.sources import Source
-    from hidegl.intake.tasks import InputOptions, Task
+    from hidegl.intake.tasks import Task
 
     options = InputOptions(labels, id, columns, without, kinds, text=text, encoding=encoding, table=table)
     inspect_columns(Task.described(Source.of(data), screen.notes, options), screen)

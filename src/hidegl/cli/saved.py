@@ -54,7 +54,8 @@ def predict(
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
     from hidegl.cli import classes, new_labels, outputs, trust
-    from hidegl.intake import notes, sources, tasks
+    from hidegl.intake import notes, sources
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.new_rows import new_rows
 
     screen = Screen(as_json=json, quiet=quiet)
@@ -68,7 +69,7 @@ def predict(
         raise UseError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
     check_width(model, learned, reader)
-    asked = tasks.InputOptions(
+    asked = InputOptions(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
     task = new_rows(learned, reader, source, model, screen.notes, asked)
@@ -108,9 +109,10 @@ def report(
     [dim]hidegl report digits.hidegl digits.csv -o report.html[/]
     """
     from hidegl.cli.outputs import check_report
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.results import write_report_of
     from hidegl.intake.sources import Source
-    from hidegl.intake.tasks import InputOptions, shown_rows
+    from hidegl.intake.tasks import shown_rows
     from hidegl.showing.report import write_report
     from hidegl.showing.tallies import tally_of
 

@@ -83,6 +83,7 @@ def studio(
     from hidegl.cli import app
     from hidegl.files.label_files import check_writable
     from hidegl.intake import sources, tasks
+    from hidegl.intake.input_options import InputOptions
 
     app.check_effort(effort)
     screen = Screen()
@@ -94,7 +95,7 @@ def studio(
     store = store_of(source.path)
     if source.path.exists():  # or else reading says what is missing
         check_writable(store)
-    asked = tasks.InputOptions(
+    asked = InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
     session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)

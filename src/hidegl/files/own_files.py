@@ -65,9 +65,25 @@ def holds_results(table: Table, confidence: str, given: str) -> bool:
     return bool(np.all((values >= 0) & (values <= 1)) and np.all(values[certain] == 1))
 
 
+def prediction_columns(table: Table) -> list[str]:
+    """The columns of earlier predictions for new rows, a group at the end: label, confidence, unseen, familiarity."""
+    for group in ((LABEL, "confidence", "unseen", FAMILIARITY), (LABEL, "confidence", FAMILIARITY)):
+        names = table.names[-len(group) :]
+        prefix = names[0].removesuffix(LABEL) if names else ""
+        numbers = [is_numeric(table.schema.field(name).type) for name in names[1:]]
+        if names == [f"{prefix}{name}" for name in group] and PREFIX.fullmatch(prefix) and all(numbers):
+            return names
+    return []
+
+
+def earlier_results(table: Table) -> list[str]:
+    """The columns of an earlier result, which another one replaces."""
+    return result_columns(table) or prediction_columns(table)
+
+
 def own_columns(table: Table) -> list[str]:
     """The columns that hidegl added to a table: an earlier result, or those of a file that a person fills in."""
-    return result_columns(table) or ([] if (name := mark_column(table)) is None else [name])
+    return earlier_results(table) or ([] if (name := mark_column(table)) is None else [name])
 
 
 def mark_column(table: Table) -> str | None:

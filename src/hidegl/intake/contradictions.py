@@ -8,9 +8,16 @@ from numpy.typing import NDArray
 
 from hidegl.basics.coded_texts import CodedText
 from hidegl.intake.label_values import known
+from hidegl.intake.notes import Notes
 from hidegl.showing.report.rows import shortened
 
 LONGEST_EXAMPLE = 60
+
+
+def note_contradictions(notes: Notes, texts: list[str], y: NDArray[Any] | None) -> None:
+    """Note texts that have different labels in different rows."""
+    if (note := same_text_two_labels(texts, y)) is not None:
+        notes.warn(note)
 
 
 def same_text_two_labels(texts: list[str], y: NDArray[Any] | None) -> CodedText | None:

@@ -11,12 +11,15 @@ from typing import Any
 
 from hidegl.basics.checks import check_count
 from hidegl.files.mistakes import UseError, WorkError
+from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_data import source_of
 from hidegl.intake.given_labels import find_labels
+from hidegl.intake.input_options import InputOptions
 from hidegl.intake.labelled import Result
 from hidegl.intake.notes import Notes, in_python
 from hidegl.intake.sources import MemorySource
-from hidegl.intake.tasks import InputOptions, Task, fitted
+from hidegl.intake.tasks import Task, fitted
+from hidegl.intake.text_rows import texts_of
 from hidegl.questions.acceptance import check_precision
 from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.suggestions import Suggestion
@@ -202,10 +205,15 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
         return read(data, labels, **options)
     if options:
         raise UseError(f"{', '.join(options)} is for hidegl.read, which made this task")
+    notes = Notes(words=in_python)
     if labels is None:
-        return replace(data, notes=Notes(words=in_python))
+        return replace(data, notes=notes)
     given = find_labels(data.table, label_places(labels, data.n_rows), data.id_column)
-    return replace(data, labels=given, notes=Notes(words=in_python))
+    for note in given.notes:
+        notes.warn(note, "labels")
+    if data.columns.kind == "texts":
+        note_contradictions(notes, texts_of(data.table, data.columns.features), given.y)
+    return replace(data, labels=given, notes=notes)
 
 
 def n_rows_of(source: Any) -> int | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl.auto import AutoHiDeGL
-from hidegl.files.own_files import result_columns
+from hidegl.files.own_files import earlier_results
 from hidegl.intake.notes import Note
 from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, review_facts, write_report_of
 from hidegl.intake.sources import MemorySource
@@ -106,7 +106,7 @@ class Result:
 
     def _in_users_frame(self, columns: dict[str, Any]) -> Any:
         """The user's own data frame, with its index and types, and our columns."""
-        frame, old = self._frame, result_columns(self.task.table)
+        frame, old = self._frame, earlier_results(self.task.table)
         if isinstance(frame, dict):
             return {name: values for name, values in frame.items() if name not in old} | columns
         ours = as_frame(pa.table(columns), like=frame)

@@ -11,10 +11,11 @@ from hidegl.files.mistakes import GapsError, UseError, named
 from hidegl.files.reading import read_rows
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import Columns, choose_columns, matrix_of, stays_on_disk
+from hidegl.intake.input_options import InputOptions, split
 from hidegl.intake.notes import Notes
 from hidegl.intake.sources import Source
 from hidegl.intake.table_rows import content_of, encoded
-from hidegl.intake.tasks import NO_LABELS, InputOptions, Model, Task, check_id, opened, split
+from hidegl.intake.tasks import NO_LABELS, Model, Task, check_id, opened
 from hidegl.intake.text_rows import TextVectors, texts_of
 from hidegl.rows.local import LocalRows
 

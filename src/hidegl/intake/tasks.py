@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
-from hidegl.embedding.column_kinds import WANTED
 from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.label_files import check_before_writing
 from hidegl.files.mistakes import UseError, named
-from hidegl.files.own_files import own_columns, result_columns
+from hidegl.files.own_files import earlier_results, own_columns
 from hidegl.files.reading import read_rows
 from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns, explain, matrix_of, stays_on_disk
-from hidegl.intake.contradictions import same_text_two_labels
+from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_labels import GivenLabels, find_labels
+from hidegl.intake.input_options import InputOptions, kinds_in, split
 from hidegl.intake.label_sources import taken_over
 from hidegl.intake.notes import Notes, warnings_as_notes
 from hidegl.intake.sources import MemorySource, Source, with_table
@@ -42,35 +42,6 @@ IDS = ("an id", "it names the rows")
 """Why columns are left out that may identify rows."""
 
 NO_LABELS = GivenLabels(None, "")
-
-
-class InputOptions(NamedTuple):
-    """What the user says about the data."""
-
-    labels: Sequence[Any] | None = None
-    """Columns, files, arrays and dicts, the last of which wins."""
-
-    id_column: str | None = None
-    columns: str | Sequence[str] | None = None
-    without: str | Sequence[str] | None = None
-    kinds: str | Mapping[str, str] | None = None
-    """What columns hold, such as price=number,when=date."""
-
-    merge_names: bool = False
-    text: str | Sequence[str] | None = None
-    embedder: str | None = None
-    cache: bool = True
-    encoding: str | None = None
-    table: Path | None = None
-    labels_to: str | None = None
-    """What labels are needed for, such as "learn"; None if it works without."""
-
-    safe_csv: bool = False
-    store: Path | None = None
-    """The file of labels that Studio writes."""
-
-    tune: bool = False
-    """Whether to tune the sentence model by the labels."""
 
 
 @dataclass(repr=False)
@@ -196,7 +167,7 @@ class Task:
             vectors = TextVectors(self.source.path, self.notes, cached=options.cache)
             y = self.labels.y if options.tune else None
             texts = texts_of(table, columns.features)
-            self.note_contradictions(texts)
+            note_contradictions(self.notes, texts, self.labels.y)
             self.rows, embedder = vectors.learned(texts, options.embedder or "auto", y)
             embedder.columns = columns.features
             self.embedder = embedder
@@ -220,11 +191,6 @@ class Task:
             notes.warn(note, "data")
         for note in self.labels.notes:
             notes.warn(note, "labels")
-
-    def note_contradictions(self, texts: list[str]) -> None:
-        """Note texts with several labels."""
-        if (note := same_text_two_labels(texts, self.labels.y)) is not None:
-            self.notes.warn(note)
 
     def __repr__(self) -> str:
         return f"Task({self.source}: {self.n_rows:,} rows from {self.columns}, {self.labels.n_labels:,} labels)"
@@ -277,7 +243,7 @@ class Task:
     @property
     def kept(self) -> list[str]:
         """The columns that go to the output: all except vectors and those of an earlier result."""
-        ours = result_columns(self.table)
+        ours = earlier_results(self.table)
         names = [name for name in self.table.names if name not in ours]
         return [name for name in names if not is_vector(self.table.schema.field(name).type)]
 
@@ -363,28 +329,6 @@ def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
 def opened(source: Source | MemorySource, options: InputOptions) -> Table:
     table = source.open(options.encoding)
     return table if options.table is None else with_table(source, table, options.table, options.encoding)
-
-
-def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
-    """The kinds of columns in the value of --as, such as price=number,when=date."""
-    if isinstance(wanted, Mapping):
-        found = dict(wanted)
-    else:
-        parts = [part.rpartition("=") for part in split(wanted) or ()]
-        found = {name.strip(): kind.strip() for name, _, kind in parts}
-    for name, kind in found.items():
-        if not name or kind not in WANTED:
-            raise UseError(
-                f"--as {name}={kind}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}"
-            )
-    return found
-
-
-def split(names: str | Sequence[str] | None) -> list[str] | None:
-    """Names that are separated by commas on the command line, and may be a list in Python."""
-    if names is not None and not isinstance(names, str):
-        return list(names) or None
-    return [name.strip() for name in names.split(",") if name.strip()] if names else None
 
 
 def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
