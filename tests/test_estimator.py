@@ -231,7 +231,10 @@ def test_fitted_model_does_not_hold_the_rows(moons):
 
 
 def test_public_names():
-    assert set(hidegl.__all__) == {"AutoHiDeGL", "HiDeGL", "__version__", "load", "read_rows", "studio"}
+    estimators, files = {"AutoHiDeGL", "HiDeGL"}, {"load", "read_rows", "__version__"}
+    calls = {"Result", "Task", "audit", "label", "read", "studio", "suggest"}
+    assert set(hidegl.__all__) == estimators | files | calls
+    assert all(getattr(hidegl, name) is not None for name in hidegl.__all__)
 
 
 def test_relabel_obeys_parameters_that_were_changed(moons):
