@@ -183,9 +183,11 @@ def refuse_gaps(X: Any, error: Exception) -> None:
 
 def place_of_gaps(X: Any) -> str | None:
     """Where X has NaN or infinity, in words; None if it has none, or holds other things than numbers."""
-    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    values = np.asarray(X.data if hasattr(X, "tocsr") else X)
+    if values.dtype.kind not in "fO":
+        return None
     try:
-        bad = ~np.isfinite(np.asarray(values, dtype=np.float64))
+        bad = ~np.isfinite(values.astype(np.float64))
     except (TypeError, ValueError):
         return None
     if not bad.any():
