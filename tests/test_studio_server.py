@@ -224,6 +224,15 @@ def label_all(session, client, rows):
         post(client, "label", rows=[int(row)], name=str(session.truth[row]))
 
 
+@pytest.fixture
+def labelled(studio, client):
+    """The session with labels of several classes, also where no test before this one has given any."""
+    if len(studio.store.labels()) < 60:
+        label_all(studio, client, range(60))
+    wait_for(lambda: (s := post(client, "state"))["trust"] and s["trust"]["version"] == s["version"] and s)
+    return studio
+
+
 def test_labels_spread_over_all_rows(studio, client):
     wait_for(lambda: post(client, "cards")["cards"])
     for _ in range(60):
@@ -248,10 +257,10 @@ def test_labels_spread_over_all_rows(studio, client):
     assert post(client, "rows", words="12")["rows"][0]["row"] == 12
 
 
-def test_doubts_are_kept_or_corrected(studio, client):
-    label_all(studio, client, range(150, 250))
+def test_doubts_are_kept_or_corrected(labelled, client):
+    label_all(labelled, client, range(150, 250))
     state = post(client, "state")
-    row = next(row for row in range(150, 250) if studio.truth[row] == "0")
+    row = next(row for row in range(150, 250) if labelled.truth[row] == "0")
     wrong = next(one["number"] for one in state["classes"] if one["name"] == "1")
     post(client, "label", rows=[row], **{"class": wrong})
     doubts = wait_for(lambda: [one for one in post(client, "doubts")["doubts"] if one["row"] == row])
@@ -263,15 +272,15 @@ def test_doubts_are_kept_or_corrected(studio, client):
     post(client, "undo")
 
 
-def test_an_export_is_what_the_command_writes(studio, client, monkeypatch):
-    folder = studio.store.path.parent
+def test_an_export_is_what_the_command_writes(labelled, client, monkeypatch):
+    folder = labelled.store.path.parent
     monkeypatch.chdir(folder)
     for kind in ("csv", "parquet", "model", "report"):
         (wrote,) = post(client, "export", kind=kind)["wrote"]
         assert os.path.exists(wrote)  # noqa: PTH110
         assert post(client, "export", kind=kind) == {"exists": [wrote]}
         assert post(client, "export", kind=kind, replace=True) == {"wrote": [wrote]}
-    command = ["label", "digits.csv", "--labels", str(studio.store.path), "--effort", "quick", "-o"]
+    command = ["label", "digits.csv", "--labels", str(labelled.store.path), "--effort", "quick", "-o"]
     assert run([*command, "again.csv"]) == 0
     assert (folder / "again.csv").read_bytes() == (folder / "digits.labelled.csv").read_bytes()
     assert run([*command, "again.parquet"]) == 0
@@ -307,8 +316,8 @@ def test_the_page_accepts_as_many_rows_as_an_export(tmp_path):
     session.stop()
 
 
-def test_an_export_asks_before_it_replaces_rows_that_a_person_reviews(studio, client):
-    folder = studio.store.path.parent
+def test_an_export_asks_before_it_replaces_rows_that_a_person_reviews(labelled, client):
+    folder = labelled.store.path.parent
     for name in ("digits.labelled.csv", "digits.labelled.parquet"):
         (folder / name).unlink(missing_ok=True)
     review = folder / "digits.review.csv"
