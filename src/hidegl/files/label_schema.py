@@ -37,9 +37,7 @@ CREATE TABLE row_keys (
 );
 """
 
-LABELS_VIEWS = (
-    """
-CREATE VIEW all_labels AS      -- also those of rows that are gone
+FINAL_LABELS = """
     WITH RECURSIVE final (class, target) AS (
         SELECT class, class FROM classes
         UNION ALL
@@ -52,7 +50,12 @@ CREATE VIEW all_labels AS      -- also those of rows that are gone
     ) AS given
     JOIN final ON final.class = given.class
     JOIN classes ON classes.class = final.target
-    WHERE classes.merged_into IS NULL AND NOT classes.deleted;
+    WHERE classes.merged_into IS NULL AND NOT classes.deleted"""
+"""The label of each row that has one, after changes and merges of classes."""
+
+LABELS_VIEWS = (
+    f"""
+CREATE VIEW all_labels AS      -- also those of rows that are gone{FINAL_LABELS};
 """,
     """
 CREATE VIEW labels AS
@@ -60,21 +63,8 @@ CREATE VIEW labels AS
 """,
 )
 
-LABELS_WITHOUT_KEYS = """
-CREATE VIEW labels AS
-    WITH RECURSIVE final (class, target) AS (
-        SELECT class, class FROM classes
-        UNION ALL
-        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
-        WHERE classes.merged_into IS NOT NULL
-    )
-    SELECT given.row AS row, classes.name AS label FROM (
-        SELECT row, class, max(id) FROM events
-        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
-    ) AS given
-    JOIN final ON final.class = given.class
-    JOIN classes ON classes.class = final.target
-    WHERE classes.merged_into IS NULL AND NOT classes.deleted
+LABELS_WITHOUT_KEYS = f"""
+CREATE VIEW labels AS{FINAL_LABELS}
     ORDER BY given.row;
 """
 

@@ -28,6 +28,9 @@ PROMISED = 1.5
 PSEUDO_LABELS = 4
 """The judged labels count as this many more (Agresti and Coull): a few that are all right do not prove certainty."""
 
+PROVABLE = 0.25
+"""n labels cannot prove a precision nearer to 0 or 1 than this divided by n."""
+
 LEVEL = 0.95
 """The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
 
@@ -176,7 +179,7 @@ class Confidences:
 
     def _provable(self, means: Any) -> Any:
         """The means, but no nearer to 0 or 1 than so many labels can prove."""
-        limit = 0.25 / (self.n_judged + PSEUDO_LABELS)
+        limit = PROVABLE / (self.n_judged + PSEUDO_LABELS)
         return np.clip(means, limit, 1 - limit)
 
     # Files
