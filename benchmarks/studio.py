@@ -36,9 +36,9 @@ from sklearn.linear_model import LogisticRegression
 
 from harness import DOCS, data, store, stored, with_tables
 from hidegl import AutoHiDeGL
-from hidegl.files.label_files import read_labels
+from hidegl.annotation.label_files import read_labels
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.opening import open_table
-from hidegl.files.row_keys import RowKeys
 
 KILLS, PER_SECOND = 100, 20
 SETS = ("optdigits", "banking77", "mnist")

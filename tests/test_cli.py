@@ -26,9 +26,9 @@ from sklearn.datasets import load_digits
 
 from commands import hidegl
 from files_with_mistakes import make_files
-from hidegl.auto import EFFORTS
 from hidegl.cli.outputs import InputColumns
 from hidegl.cli.running import run
+from hidegl.estimators.auto import EFFORTS
 from hidegl.files.mistakes import WorkError
 
 DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"

@@ -19,13 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hidegl.annotation.fingerprints import fingerprint_of
+from hidegl.annotation.label_files import read_label_columns, read_labels
+from hidegl.annotation.label_store import LabelStore
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.cli.running import run
-from hidegl.files.fingerprints import fingerprint_of
-from hidegl.files.label_files import read_label_columns, read_labels
-from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.opening import open_table
-from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
 from marks import on_unix
 
@@ -206,7 +206,7 @@ def test_labels_are_read_where_nothing_can_be_written(tmp_path):
         path.chmod(0o444)
         reader = (
             "import os, sys; from pathlib import Path; import pyarrow as pa\n"
-            "from hidegl.files.label_files import read_labels; from hidegl.files.row_keys import RowKeys\n"
+            "from hidegl.annotation.label_files import read_labels; from hidegl.annotation.row_keys import RowKeys\n"
             "from hidegl.files.tables import MemoryTable\n"
             "if os.geteuid() == 0: os.seteuid(65534)\n"
             "table = MemoryTable(pa.table({'text': [f'mark {row}' for row in range(5)]}))\n"
@@ -339,8 +339,8 @@ WRITER = """
 import sys
 from pathlib import Path
 import pyarrow as pa
-from hidegl.files.label_store import LabelStore
-from hidegl.files.row_keys import RowKeys
+from hidegl.annotation.label_store import LabelStore
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
 table = MemoryTable(pa.table({"text": [f"mark {row}" for row in range(100000)]}))
 with LabelStore(Path(sys.argv[1]), RowKeys.of(table)) as store:

@@ -22,14 +22,14 @@ import pyarrow as pa
 import pytest
 
 from commands import hidegl
+from hidegl.annotation.label_files import read_labels
+from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS
+from hidegl.annotation.label_store import LabelStore
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.signatures import is_signed, key_file, sign, signature_file
 from hidegl.files import arrays
-from hidegl.files.label_files import read_labels
-from hidegl.files.label_schema import LABELS_WITHOUT_KEYS
-from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.opening import open_table
-from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
 from hidegl.intake.chosen_columns import Columns, matrix_of
 from hidegl.intake.vector_cache import keep, read_vectors
@@ -316,7 +316,7 @@ import os, sys
 from pathlib import Path
 from hidegl.intake.chosen_columns import Columns, matrix_of
 from hidegl.files.opening import open_table
-from hidegl.files.row_keys import RowKeys
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
 path = Path(sys.argv[1])
 table = open_table(path)

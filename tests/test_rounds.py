@@ -13,12 +13,12 @@ import pytest
 
 import hidegl
 from commands import hidegl as command
+from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS
+from hidegl.annotation.label_store import LabelStore
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.cli.screen import Screen
-from hidegl.files.label_schema import LABELS_WITHOUT_KEYS
-from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError
 from hidegl.files.opening import open_table
-from hidegl.files.row_keys import RowKeys
 from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
 from hidegl.intake.tasks import Task

@@ -410,7 +410,7 @@ def test_labels_are_taken_also_where_nothing_can_be_learned(tmp_path, monkeypatc
     def fails(self, y):
         raise FloatingPointError("no")
 
-    monkeypatch.setattr("hidegl.auto.AutoHiDeGL.relabel", fails)
+    monkeypatch.setattr("hidegl.estimators.auto.AutoHiDeGL.relabel", fails)
     session.start()
     client = client_of(session)
     post(client, "label", rows=[0, 1], name="a")

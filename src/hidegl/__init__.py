@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from hidegl._version import __version__
 
 if TYPE_CHECKING:
-    from hidegl.auto import AutoHiDeGL
     from hidegl.browser.notebook import studio
-    from hidegl.estimator import HiDeGL
+    from hidegl.estimators.auto import AutoHiDeGL
+    from hidegl.estimators.hidegl import HiDeGL
+    from hidegl.estimators.loading import load
     from hidegl.files.reading import read_rows
     from hidegl.intake.entrance import audit, label, read, suggest
     from hidegl.intake.labelled import Result
     from hidegl.intake.tasks import Task
-    from hidegl.loading import load
 
 __all__ = [
     "AutoHiDeGL",
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 PLACES = {
-    "AutoHiDeGL": "auto",
-    "HiDeGL": "estimator",
+    "AutoHiDeGL": "estimators.auto",
+    "HiDeGL": "estimators.hidegl",
     "Result": "intake.labelled",
     "Task": "intake.tasks",
     "audit": "intake.entrance",
     "label": "intake.entrance",
-    "load": "loading",
+    "load": "estimators.loading",
     "read": "intake.entrance",
     "read_rows": "files.reading",
     "studio": "browser.notebook",

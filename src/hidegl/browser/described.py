@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.annotation.label_events import Given, LabelClass
 from hidegl.browser.learning import Published
 from hidegl.browser.snapshots import Asked, Colours, Layout, Trust
-from hidegl.files.label_events import Given, LabelClass
 from hidegl.questions.suggestions import CLOSE
 from hidegl.showing.colours import PALETTE, oklch
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.auto import AutoHiDeGL
 from hidegl.basics.progress import Iteration
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import QUIET
 from hidegl.browser.preview import Preview, Thought
 from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
+from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.files.mistakes import WorkError
 from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.structure.structure import Structure

@@ -17,7 +17,7 @@ from hidegl.basics.warnings import warn_user
 from hidegl.spreading.labels import Labels
 
 if TYPE_CHECKING:
-    from hidegl.files.row_keys import RowKeys
+    from hidegl.annotation.row_keys import RowKeys
 
 
 def studio(
@@ -58,10 +58,10 @@ def studio(
         Open the page. Its address is printed in any case.
     """
     try:
+        from hidegl.annotation.label_store import LabelStore
         from hidegl.browser.rows import RowContents, table_of_texts
         from hidegl.browser.serving import serve
         from hidegl.browser.session import Session
-        from hidegl.files.label_store import LabelStore
     except ImportError as error:
         raise ImportError("Studio needs more packages: pip install 'hidegl[studio]'") from error
     X = X if hasattr(X, "tocsr") else np.asarray(X)
@@ -91,7 +91,7 @@ def keys_of(X: Any) -> RowKeys:
     """The keys of the rows of an array or a sparse matrix."""
     import pyarrow as pa
 
-    from hidegl.files.row_keys import RowKeys
+    from hidegl.annotation.row_keys import RowKeys
     from hidegl.files.tables import MemoryTable
 
     class ArrayKeys(RowKeys):

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hidegl.auto import AutoHiDeGL
+from hidegl.annotation.label_events import Batch, Given
+from hidegl.annotation.label_store import LabelStore
 from hidegl.browser.described import (
     described_classes,
     described_colours,
@@ -21,8 +22,7 @@ from hidegl.browser.described import (
 from hidegl.browser.learning import Learner, Task
 from hidegl.browser.rows import RowContents
 from hidegl.browser.shown_rows import ShownRows
-from hidegl.files.label_events import Batch, Given
-from hidegl.files.label_store import LabelStore
+from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.files.mistakes import UseError
 from hidegl.spreading.labels import Labels
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.annotation.label_events import Given
+from hidegl.annotation.label_store import LabelStore
 from hidegl.browser.described import why_asked
 from hidegl.browser.learning import Learner
 from hidegl.browser.rows import RowContents
 from hidegl.browser.snapshots import Asked, Layout
-from hidegl.files.label_events import Given
-from hidegl.files.label_store import LabelStore
 from hidegl.files.mistakes import UseError
 
 READY = 8

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from hidegl.auto import AutoHiDeGL
 from hidegl.basics.linalg import Matrix, Vector
+from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.questions.suggestions import MORE_LABELS, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup, nearest_points

@@ -133,7 +133,7 @@ def report(
 
 
 def read_model(path: Path) -> Model:
-    from hidegl.loading import load
+    from hidegl.estimators.loading import load
 
     if not path.exists():
         raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")

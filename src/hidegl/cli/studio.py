@@ -28,9 +28,9 @@ from hidegl.cli.screen import Screen
 from hidegl.files.mistakes import UseError
 
 if TYPE_CHECKING:
-    from hidegl.auto import AutoHiDeGL
+    from hidegl.annotation.label_store import LabelStore
     from hidegl.browser.session import Session
-    from hidegl.files.label_store import LabelStore
+    from hidegl.estimators.auto import AutoHiDeGL
     from hidegl.intake.tasks import Task
 
 AsImage = Annotated[
@@ -80,8 +80,8 @@ def studio(
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
+    from hidegl.annotation.label_files import check_writable
     from hidegl.cli import app
-    from hidegl.files.label_files import check_writable
     from hidegl.intake import sources, tasks
     from hidegl.intake.input_options import InputOptions
 
@@ -110,7 +110,7 @@ def studio(
 
 def store_of(data: Path) -> Path:
     """The file of labels, beside the data."""
-    from hidegl.files.label_schema import ENDING
+    from hidegl.annotation.label_schema import ENDING
 
     path = data.absolute()
     return path.with_name(path.name + ENDING)
@@ -118,10 +118,10 @@ def store_of(data: Path) -> Path:
 
 def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str, seed: int) -> Session:
     """The session of a file, with the labels that it came with."""
+    from hidegl.annotation.label_store import LabelStore
     from hidegl.browser.images import shape_of_text
     from hidegl.browser.rows import RowContents
     from hidegl.browser.session import Session
-    from hidegl.files.label_store import LabelStore
 
     chosen = task.columns
     contents = RowContents(

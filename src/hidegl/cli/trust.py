@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hidegl.calibrated import CalibratedModel
 from hidegl.cli.outputs import output_path
 from hidegl.cli.screen import Screen, in_short
 from hidegl.embedding import TextEmbedder
+from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.files.mistakes import UseError
 from hidegl.intake.results import named_rows
 from hidegl.intake.tasks import Model, Task

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.annotation.label_files import read_label_columns, read_labels
+from hidegl.annotation.row_keys import RowKeys, placed_rows
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.tables import as_table
-from hidegl.files.label_files import read_label_columns, read_labels
 from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import COLUMN, FILE, FOLDERS, Mark, MarkedFile, result_columns
-from hidegl.files.row_keys import RowKeys, placed_rows
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
 from hidegl.intake.label_values import as_column, known, load_label_array, parse_labels

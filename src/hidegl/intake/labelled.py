@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hidegl.auto import AutoHiDeGL
+from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.files.own_files import earlier_results
 from hidegl.intake.notes import Note
 from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, review_facts, write_report_of

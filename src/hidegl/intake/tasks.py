@@ -14,14 +14,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.annotation.label_files import check_before_writing
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
 from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
-from hidegl.files.label_files import check_before_writing
 from hidegl.files.mistakes import UseError, named
 from hidegl.files.own_files import earlier_results, own_columns
 from hidegl.files.reading import read_rows
-from hidegl.files.row_keys import RowKeys
 from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidegl.baselines import AGR, knn_graph
 from hidegl.basics.whole_files import replacing
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.estimator import HiDeGL
+from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.problems import problem
 from hidegl.structure.tree import edges
 

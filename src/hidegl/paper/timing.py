@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hidegl.baselines import AGR
 from hidegl.datasets import draw_labels, hide_labels, load_shifted_digits
-from hidegl.estimator import HiDeGL
+from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.problems import problem
 from hidegl.paper.quoted import VARIANTS, label_counts
 from hidegl.paper.store import Store, Trial

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from hidegl.auto import AutoHiDeGL
 from hidegl.baselines import AGR, knn_graph
 from hidegl.datasets import accuracy, draw_labels, hide_labels
-from hidegl.estimator import HiDeGL
+from hidegl.estimators.auto import AutoHiDeGL
+from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.methods import MODELS, Setting, baseline_settings
 from hidegl.paper.problems import Problem, kinds_of, problem
 from hidegl.paper.quoted import VARIANTS, quoted

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from hidegl.estimator import HiDeGL
+from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.labelling import accuracies, rule_over
 from hidegl.paper.methods import Grid, Setting, settings
 from hidegl.paper.problems import Problem, problem

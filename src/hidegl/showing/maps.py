@@ -14,7 +14,7 @@ from hidegl.spreading.labels import UNLABELLED
 from hidegl.structure.tree import edges
 
 if TYPE_CHECKING:
-    from hidegl.model import Model
+    from hidegl.estimators.model import Model
 
 
 @dataclass(frozen=True)

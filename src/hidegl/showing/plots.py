@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hidegl.model import Model
+    from hidegl.estimators.model import Model
 
 MOST_IN_LEGEND = 20
 """With more classes than this, there is no legend: it would be larger than the plot."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidegl.spreading.stream import LabelledBlock
 
 if TYPE_CHECKING:
-    from hidegl.model import Model
+    from hidegl.estimators.model import Model
 
 
 N_BINS = 20

@@ -25,7 +25,7 @@ from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
 
 if TYPE_CHECKING:
-    from hidegl.model import Model
+    from hidegl.estimators.model import Model
 
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS, N_EXAMPLES = 20, 20, 12, 100, 10, 3
 """The maximum number of entries in each list."""

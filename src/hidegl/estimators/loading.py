@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hidegl.auto import AutoHiDeGL
 from hidegl.embedding.raw import SavedEmbedder
-from hidegl.estimator import HiDeGL
+from hidegl.estimators.auto import AutoHiDeGL
+from hidegl.estimators.hidegl import HiDeGL
 from hidegl.files.models import SavedModel, has_embedder, read_model
 
 MODELS: dict[str, type[SavedModel]] = {"AutoHiDeGL": AutoHiDeGL, "HiDeGL": HiDeGL}

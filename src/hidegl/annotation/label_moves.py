@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from hidegl.files.label_events import checked_contents
-from hidegl.files.label_schema import (
+from hidegl.annotation.label_events import checked_contents
+from hidegl.annotation.label_schema import (
     KEY_COLUMNS,
     LABELS_VIEWS,
     ROW_KEYS,
@@ -20,8 +20,8 @@ from hidegl.files.label_schema import (
     transaction,
     version_of,
 )
+from hidegl.annotation.row_keys import RowKeys, placed_rows
 from hidegl.files.mistakes import UseError, WorkError
-from hidegl.files.row_keys import RowKeys, placed_rows
 
 
 class OtherTableError(UseError):

@@ -17,11 +17,12 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.progress import Callback, Progress, check_callback
 from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
-from hidegl.calibrated import CalibratedModel
 from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
+from hidegl.estimators.calibrated import CalibratedModel
+from hidegl.estimators.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
 from hidegl.files.reading import rows_from
 from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
@@ -44,7 +45,6 @@ from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure, learn_structures
 from hidegl.structure.views import LearnedView, ViewPreparations, check_learned, check_views, learn_views
-from hidegl.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
 
 MIXED = "mixed"
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.basics.linalg import Matrix
 from hidegl.embedding.raw import vectors_of_raw
 from hidegl.ensemble.mixture import Mixture
+from hidegl.estimators.survey import Survey
 from hidegl.files.reading import rows_from
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
@@ -25,7 +26,6 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predicted_blocks
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import AnyPreparation, joined_as_learned
-from hidegl.survey import Survey
 
 
 class FittedModel(ABC):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.checks import check_count
 from hidegl.basics.linalg import Vector
-from hidegl.model import Model
+from hidegl.estimators.model import Model
 from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccuracy, Majority, check_precision
 from hidegl.questions.cover import Kernel
 from hidegl.questions.suggestions import MORE_LABELS

@@ -19,9 +19,10 @@ from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.members import seed_from
+from hidegl.estimators.model import Model
+from hidegl.estimators.parameters import check_parameters, learning_plan
+from hidegl.estimators.survey import Survey, survey_labelling
 from hidegl.files.reading import rows_from
-from hidegl.model import Model
-from hidegl.parameters import check_parameters, learning_plan
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
 from hidegl.showing.words import described_classes, described_rows
@@ -33,7 +34,6 @@ from hidegl.spreading.stream import label_columns
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import learn_preparation
 from hidegl.structure.structure import Structure, learn_structures
-from hidegl.survey import Survey, survey_labelling
 
 LEARNED_BY = "n_points sigma lambda1 n_nearest start learning_rows max_iter tol preprocess n_components".split()  # noqa: SIM905
 """The parameters that the structure depends on."""

@@ -18,9 +18,9 @@ from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_count, check_rows
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.stored import Stored
+from hidegl.estimators.fitted import FittedModel, rows_as_learned
 from hidegl.files.models import SavedModel
 from hidegl.files.writing import write_labels
-from hidegl.fitted import FittedModel, rows_as_learned
 from hidegl.questions.acceptance import check_precision
 from hidegl.questions.audits import JudgedLabel, far_from_others, judged_labels
 from hidegl.questions.suggestions import Chosen, Suggestion, chosen_rows, explained

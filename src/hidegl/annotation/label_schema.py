@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.mistakes import UseError, WorkError, named
-from hidegl.files.row_keys import RowKeys
 
 APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""

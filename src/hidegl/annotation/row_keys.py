@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.annotation.fingerprints import fingerprint_of
 from hidegl.files.columns import is_text, is_vector
-from hidegl.files.fingerprints import fingerprint_of
 from hidegl.files.tables import MemoryTable, Table
 
 SEPARATOR = "\x1f"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hidegl.files.label_schema import WITHOUT_KEYS, version_of
+from hidegl.annotation.label_schema import WITHOUT_KEYS, version_of
 from hidegl.files.mistakes import UseError, WorkError
 from hidegl.spreading.labels import is_blank
 

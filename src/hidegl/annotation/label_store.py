@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from hidegl.files.label_events import (
+from hidegl.annotation.label_events import (
     Batch,
     Change,
     Given,
@@ -25,10 +25,10 @@ from hidegl.files.label_events import (
     tidy_name,
     with_keys,
 )
-from hidegl.files.label_files import opened, owned
-from hidegl.files.label_schema import key_columns, now, remember_columns
+from hidegl.annotation.label_files import opened, owned
+from hidegl.annotation.label_schema import key_columns, now, remember_columns
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.mistakes import UseError, WorkError
-from hidegl.files.row_keys import RowKeys
 
 Progress = tuple[int, float, float, float]
 """The number of labels, the expected accuracy, and its interval."""

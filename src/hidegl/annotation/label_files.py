@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hidegl.files.label_events import checked_contents
-from hidegl.files.label_moves import add_keys, begin_anew, move_rows, moves_in
-from hidegl.files.label_schema import (
+from hidegl.annotation.label_events import checked_contents
+from hidegl.annotation.label_moves import add_keys, begin_anew, move_rows, moves_in
+from hidegl.annotation.label_schema import (
     SCHEMA,
     WITHOUT_KEYS,
     check_schema,
@@ -20,8 +20,8 @@ from hidegl.files.label_schema import (
     transaction,
     version_of,
 )
+from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.mistakes import UseError, WorkError
-from hidegl.files.row_keys import RowKeys
 
 
 def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:

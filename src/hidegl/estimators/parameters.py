@@ -18,7 +18,7 @@ from hidegl.structure.preparation import Preparation, check_preparation, prepare
 from hidegl.structure.stages import LearningPlan
 
 if TYPE_CHECKING:
-    from hidegl.estimator import HiDeGL
+    from hidegl.estimators.hidegl import HiDeGL
 
 
 def check_parameters(model: HiDeGL) -> None:
