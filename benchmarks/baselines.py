@@ -24,10 +24,10 @@ from hidegl import HiDeGL
 from hidegl.baselines import AGR, KNN, SGT, LapRLS, MeasurePropagation
 from hidegl.baselines.agr import assign_to_anchors
 from hidegl.datasets import DATA_SETS, draw_labels, hide_labels, load_data_set
+from hidegl.paper.cells import Cells, cells_of
 from hidegl.paper.methods import MODELS, QUOTED_BY_THE_PAPER
 from hidegl.paper.problems import N_DRAWS
 from hidegl.paper.quoted import label_counts, quoted
-from hidegl.paper.results import Cells, cells_of
 from hidegl.paper.store import Store
 from hidegl.rows.local import LocalRows
 from hidegl.structure.preparation import learn_preparation, prepare

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hidegl.baselines import AGR, KNN, LGC, SGT, TVRF, LapRLS, MeasurePropagation, SQLoss, knn_graph
 from hidegl.baselines.agr import assign_to_anchors
-from hidegl.baselines.base import normalised, one_hot_rows
+from hidegl.baselines.baseline import normalised, one_hot_rows
 from hidegl.baselines.neighbours import nearest_rows
 from hidegl.baselines.tvrf import simplex_projection
 from hidegl.rows.local import LocalRows

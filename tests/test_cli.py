@@ -26,10 +26,10 @@ from sklearn.datasets import load_digits
 
 from commands import hidegl
 from files_with_mistakes import make_files
+from hidegl.basics.errors import OperationError
 from hidegl.cli.outputs import InputColumns
 from hidegl.cli.running import run
 from hidegl.estimators.auto import EFFORTS
-from hidegl.files.mistakes import WorkError
 
 DOCS = Path(__file__).parent.parent / "docs" / "command_line.md"
 FIRST_STEPS = DOCS.with_name("first_steps.md")
@@ -404,7 +404,7 @@ def test_a_text_that_is_not_utf_8_inside_a_parquet_file_is_told(heaps, folder, c
 def test_columns_that_end_before_others_are_told():
     columns = InputColumns(iter([pa.table({"note": ["a", "b", "c"]})]))
     assert columns.next(2)["note"].to_pylist() == ["a", "b"]
-    with pytest.raises(WorkError, match="fewer rows than others"):
+    with pytest.raises(OperationError, match="fewer rows than others"):
         columns.next(2)
 
 

@@ -25,7 +25,7 @@ from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.lgc_rule import LGCRule
 from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import sharpened
 from hidegl.structure.preparation import learn_preparation

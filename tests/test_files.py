@@ -101,7 +101,7 @@ def test_rows_are_taken_in_the_order_asked_for(kind, rows, tmp_path):
     X, _ = rows
     source = written(kind, X, tmp_path)
     taken = HiDeGL().fit(X[:100])  # knows the columns
-    from hidegl.files.reading import rows_from
+    from hidegl.files.input_rows import rows_from
 
     on_disk = rows_from(taken, source, reset=False, device="cpu")
     for places in (np.array([4, 5, 6, 4999, 3, 3]), np.arange(0), np.arange(690, 1500)):

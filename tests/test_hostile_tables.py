@@ -18,7 +18,7 @@ import pytest
 
 from commands import hidegl
 from hidegl import read_rows
-from hidegl.files.mistakes import WorkError
+from hidegl.basics.errors import OperationError
 from hidegl.files.opening import open_table
 
 ROWS = 40
@@ -47,7 +47,7 @@ def test_offsets_that_lead_out_of_the_file_are_refused(ending, offset, tmp_path)
     place = content.find(struct.pack("<4i", 0, 2, 4, 6)) + 40
     content[place : place + 4] = struct.pack("<i", offset)
     path.write_bytes(content)
-    with pytest.raises(WorkError, match="cannot be read: it is damaged"):
+    with pytest.raises(OperationError, match="cannot be read: it is damaged"):
         open_table(path)
 
 
@@ -55,7 +55,7 @@ def test_text_that_is_none_is_refused_where_it_is_read(tmp_path):
     path = tmp_path / "data.parquet"
     wrong = pa.StringArray.from_buffers(2, *pa.array([b"\xff\xfe", b"b"]).buffers()[1:])
     pq.write_table(pa.table({"id": wrong}), path)
-    with pytest.raises(WorkError, match="cannot be read: it is damaged"):
+    with pytest.raises(OperationError, match="cannot be read: it is damaged"):
         open_table(path).column("id")
 
 
@@ -176,7 +176,7 @@ def test_a_model_of_numbers_takes_numbers_that_are_written_as_codes(tmp_path):
 def test_json_that_is_nested_too_deep_is_refused(text, tmp_path):
     path = tmp_path / "data.jsonl"
     path.write_text(text)
-    with pytest.raises(WorkError, match="nested more than 200 deep"):
+    with pytest.raises(OperationError, match="nested more than 200 deep"):
         open_table(path)
 
 
@@ -206,13 +206,13 @@ def write_sheet(path, rows, with_places=True):
 def test_a_sheet_with_far_cells_is_refused_before_it_is_read(with_places, tmp_path):
     path = tmp_path / "data.xlsx"
     write_sheet(path, [*((1, column, f"c{column}") for column in range(1, 16_001)), (1_048_576, 1, 3)], with_places)
-    with pytest.raises(WorkError, match="1,048,576 rows and 16,000 columns up to its farthest cells"):
+    with pytest.raises(OperationError, match="1,048,576 rows and 16,000 columns up to its farthest cells"):
         open_table(path)
 
 
 def test_a_sheet_that_is_nearly_empty_is_refused(tmp_path):
     write_sheet(tmp_path / "data.xlsx", [(1, 1, "a"), (1, 100, "b"), (1_048_576, 1, 3)])
-    with pytest.raises(WorkError, match="with 3 cells that hold something"):
+    with pytest.raises(OperationError, match="with 3 cells that hold something"):
         open_table(tmp_path / "data.xlsx")
 
 
@@ -283,7 +283,7 @@ def test_a_line_that_is_too_long_is_said(ending, tmp_path, monkeypatch):
     for module in ("mistakes", "csv", "documents"):
         monkeypatch.setattr(f"hidegl.files.{module}.LONGEST_LINE", 1 << 21)
     (tmp_path / f"data.{ending}").write_text("a,b\n1,x\n" + '{"a":"' + "r" * 5_000_000 + '"}\n')
-    with pytest.raises(WorkError, match="has a line of more than 2 GB"):
+    with pytest.raises(OperationError, match="has a line of more than 2 GB"):
         open_table(tmp_path / f"data.{ending}")
 
 

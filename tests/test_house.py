@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,13 @@ def test_classes_have_few_methods():
         for path, node in nodes(ast.ClassDef)
     }
     assert {name: n for name, n in counts.items() if n > 25} == {}
+
+
+def test_modules_and_classes_have_names_of_their_own():
+    paths = [path for path in MODULES if not path.stem.startswith("__")]
+    modules = Counter(path.stem for path in paths)
+    classes = Counter(node.name for _, node in nodes(ast.ClassDef))
+    assert [name for name, n in (modules + classes).items() if n > 1] == []
 
 
 # Model files of version 0.1

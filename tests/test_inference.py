@@ -13,11 +13,11 @@ import reference
 from hidegl import HiDeGL
 from hidegl.basics.linalg import conjugate_gradients
 from hidegl.datasets import draw_labels, hide_labels
-from hidegl.spreading.agr import AGRRule
+from hidegl.spreading.agr_rule import AGRRule
 from hidegl.spreading.graph import ImplicitGraph
-from hidegl.spreading.lgc import LGCRule, LGCRuleByCG, degree_sums
-from hidegl.spreading.mbo import MBO_DIFFUSIONS, MBO_STEPS, MBORule
-from hidegl.spreading.poisson import PoissonRule
+from hidegl.spreading.lgc_rule import LGCRule, LGCRuleByCG, degree_sums
+from hidegl.spreading.mbo_rule import MBO_DIFFUSIONS, MBO_STEPS, MBORule
+from hidegl.spreading.poisson_rule import PoissonRule
 from hidegl.spreading.rule import LabelledRows, scores
 from hidegl.spreading.rules import RULES, Spreading
 from problems import as_assignments, problems, sparse_rows

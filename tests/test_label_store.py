@@ -23,8 +23,8 @@ from hidegl.annotation.fingerprints import fingerprint_of
 from hidegl.annotation.label_files import read_label_columns, read_labels
 from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.cli.running import run
-from hidegl.files.mistakes import UseError, WorkError
 from hidegl.files.opening import open_table
 from hidegl.files.tables import MemoryTable
 from marks import on_unix
@@ -101,9 +101,9 @@ def test_classes_are_renamed_merged_and_deleted_with_undo(store):
     store.undo()
     store.undo()
     assert names(store) == {0: "cat", 1: "dog", 2: "cow"}
-    with pytest.raises(UseError, match="merge the two"):
+    with pytest.raises(UsageError, match="merge the two"):
         store.change_class(cat.number, name="dog")
-    with pytest.raises(UseError, match="with itself"):
+    with pytest.raises(UsageError, match="with itself"):
         store.merge(cat.number, cat.number)
 
 
@@ -132,7 +132,7 @@ REFUSED = ["", "  ", "unknown", "?", "x" * 201, "a\x00b", "a\x1bb", "a\u202eb", 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_names_that_files_could_not_hold_are_refused(store, name):
-    with pytest.raises(UseError):
+    with pytest.raises(UsageError):
         store.label_named([1], name, "card")
     assert names(store) == {}
 
@@ -152,7 +152,7 @@ def test_names_that_look_the_same_are_one_class(store):
 def test_rows_and_classes_that_do_not_exist_are_refused(store):
     cat = store.label_named([1], "cat", "card")
     for rows, label in (([50], cat.number), ([-1], cat.number), ([], cat.number), ([2], 99)):
-        with pytest.raises(UseError):
+        with pytest.raises(UsageError):
             store.label(rows, label, "card")
     assert names(store) == {1: "cat"}
 
@@ -161,9 +161,9 @@ def test_another_table_is_refused(store, path):
     store.label_named([1], "a", "card")
     store.close()
     for rows, words in ((rows_like(51, "other"), "50 rows"), (rows_like(50, "other"), "other rows")):
-        with pytest.raises(UseError, match=f"{words}.*none of its 1 labelled rows.* Move rows.csv.labels.db away"):
+        with pytest.raises(UsageError, match=f"{words}.*none of its 1 labelled rows.* Move rows.csv.labels.db away"):
             LabelStore(path, rows)
-        with pytest.raises(UseError, match=words):
+        with pytest.raises(UsageError, match=words):
             read_labels(path, rows)
 
 
@@ -188,7 +188,7 @@ def test_the_file_says_what_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refused)  # the superuser may write everywhere
-    with pytest.raises(WorkError, match=r"x\.labels\.db.*Permission denied.*copy the data"):
+    with pytest.raises(OperationError, match=r"x\.labels\.db.*Permission denied.*copy the data"):
         LabelStore(tmp_path / "x.labels.db", rows_like(5))
     (tmp_path / "rows.csv").write_text("a,b\n" + "1,2\n3,4\n" * 20)
     assert run(["studio", str(tmp_path / "rows.csv"), "--no-browser"]) == 1
@@ -219,16 +219,16 @@ def test_labels_are_read_where_nothing_can_be_written(tmp_path):
 
 def test_files_that_are_no_labels_are_refused(tmp_path):
     (tmp_path / "noise.db").write_bytes(b"no database" * 100)
-    with pytest.raises(WorkError):
+    with pytest.raises(OperationError):
         LabelStore(tmp_path / "noise.db", rows_like(5))
     with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
         other.execute("CREATE TABLE things (a)")
-    with pytest.raises(UseError, match="not one of labels"):
+    with pytest.raises(UsageError, match="not one of labels"):
         LabelStore(tmp_path / "other.db", rows_like(5))
 
 
 def test_a_second_writer_is_told(store, path):
-    with pytest.raises(UseError, match="another Studio"):
+    with pytest.raises(UsageError, match="another Studio"):
         LabelStore(path, rows_like(50))
     store.label_named([1], "a", "card")  # the first goes on
     store.close()
@@ -240,9 +240,9 @@ def test_names_of_a_file_that_are_changed_or_refused_are_told(store):
     given = {0: "New  York", 1: "New York", 2: "cafe\u0301", 3: "oslo"}
     assert store.import_labels(given, "file") == {"New  York": "New York"}
     assert names(store) == {0: "New York", 1: "New York", 2: "café", 3: "oslo"}
-    with pytest.raises(UseError, match=r"row 7 .* at most 200 characters, not 900"):
+    with pytest.raises(UsageError, match=r"row 7 .* at most 200 characters, not 900"):
         store.import_labels({6: "oslo", 7: "x" * 900}, "file")
-    with pytest.raises(UseError, match=r"row 8 .*U\+202E"):
+    with pytest.raises(UsageError, match=r"row 8 .*U\+202E"):
         store.import_labels({8: "a\u202eb"}, "file")
     assert len(names(store)) == 4
 
@@ -260,7 +260,7 @@ def test_columns_that_are_no_list_of_names_are_refused(store, path, value):
     store.import_labels({1: "a"}, "file", ["stars"])
     with closing(sqlite3.connect(path)) as file, file:
         file.execute("UPDATE facts SET value = ? WHERE name = 'label_columns'", (value,))
-    with pytest.raises(WorkError, match=r"cannot be read: its fact label_columns is no list of names"):
+    with pytest.raises(OperationError, match=r"cannot be read: its fact label_columns is no list of names"):
         read_label_columns(path)
 
 
@@ -297,7 +297,7 @@ def test_whatever_is_done_the_file_holds_it(tmp_path_factory, actions):
                 "redo": lambda *_: store.redo(),
                 "skip": lambda a, _: store.skip(a),
             }[kind]
-            with suppress(UseError):
+            with suppress(UsageError):
                 does(a, b)
             before = names(store)
         known = store.classes, store.skipped(), store.history, names(store)

@@ -12,7 +12,7 @@ from hidegl.basics import linalg
 from hidegl.basics.linalg import Cholesky, SparseSystem
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows import assignments, kernels, on_numpy, search
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.lgc_rule import LGCRule
 from hidegl.structure.tree import adjacency, tree_cost
 from problems import problems
 from test_inference import given_labels, implicit

@@ -26,9 +26,9 @@ from hidegl.annotation.label_files import read_labels
 from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS
 from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.basics.signatures import is_signed, key_file, sign, signature_file
-from hidegl.files import arrays
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.files import array_files
 from hidegl.files.opening import open_table
 from hidegl.files.tables import MemoryTable
 from hidegl.intake.chosen_columns import Columns, matrix_of
@@ -65,7 +65,7 @@ def test_no_label_is_acknowledged_that_is_on_no_disk(store, path, what, tmp_path
         path.rename(tmp_path / "elsewhere.db")
     if what == "replaced":
         path.write_bytes((tmp_path / "elsewhere.db").read_bytes())
-    with pytest.raises(WorkError, match=r"nothing was saved: .* was deleted, renamed or replaced"):
+    with pytest.raises(OperationError, match=r"nothing was saved: .* was deleted, renamed or replaced"):
         store.label_named([7], "cat", "card")
     assert store.labels() == before
     if what == "renamed":
@@ -116,7 +116,7 @@ def test_a_file_that_hidegl_did_not_write_is_refused_with_one_line(path, before,
         file.executescript(statements)
     begun = time.monotonic()
     for read in (lambda: LabelStore(path, KEYS), lambda: read_labels(path, KEYS)):
-        with pytest.raises(WorkError) as refused:
+        with pytest.raises(OperationError) as refused:
             read()
         assert str(refused.value).startswith(str(path))
         assert "\n" not in str(refused.value)
@@ -298,7 +298,7 @@ def test_one_export_at_a_time(tmp_path):
         first = threading.Thread(target=lambda: session.export("csv", None, replace=True))
         first.start()
         assert inside.wait(60)
-        with pytest.raises(UseError, match="files are being written: wait"):
+        with pytest.raises(UsageError, match="files are being written: wait"):
             session.export("csv", None, replace=True)
         go_on.set()
         first.join(60)
@@ -315,6 +315,7 @@ CUT = """
 import os, sys
 from pathlib import Path
 from hidegl.intake.chosen_columns import Columns, matrix_of
+from hidegl.files import array_files
 from hidegl.files.opening import open_table
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.files.tables import MemoryTable
@@ -336,7 +337,7 @@ def test_an_array_that_is_cut_short_does_not_end_the_process(tmp_path):
 @on_unix
 def test_an_array_on_disk_that_is_cut_short_is_an_error(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", np.ones((10_000, 8)))
-    monkeypatch.setattr(arrays, "available_memory", lambda: 100)
+    monkeypatch.setattr(array_files, "available_memory", lambda: 100)
     X = matrix_of(open_table(tmp_path / "X.npy"), Columns([], "matrix"))
     assert isinstance(X, Rows)
     assert X.take(np.array([5000])).tolist() == [[1.0] * 8]

@@ -12,15 +12,15 @@ from typer.testing import CliRunner
 from hidegl import HiDeGL
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.paper import commands
-from hidegl.paper.labelling import accuracies, rule_over
+from hidegl.paper.cells import Cell, best_of, cells_of, comparisons
+from hidegl.paper.many_draws import accuracies, rule_over
 from hidegl.paper.methods import MODELS, QUOTED_BY_THE_PAPER, baseline_settings
+from hidegl.paper.oracle_search import DEFAULT_LABELLING, second_round
 from hidegl.paper.pages import Pages, accuracy_table
 from hidegl.paper.quoted import TABLES, VARIANTS, best_variant, label_counts, quoted, quoted_cells
-from hidegl.paper.results import Cell, best_of, cells_of, comparisons
 from hidegl.paper.sensitivity import curves
 from hidegl.paper.store import Store
 from hidegl.paper.trials import missing_tasks
-from hidegl.paper.tuning import DEFAULT_LABELLING, second_round
 
 DOCS = Path(__file__).parent.parent / "docs" / "paper"
 
@@ -163,7 +163,7 @@ def test_quick_run_of_everything_and_pages_that_are_the_same_again(tmp_path, mon
         raise AssertionError("nothing is left to fit")
 
     monkeypatch.setattr(commands, "run", refuse)
-    monkeypatch.setattr("hidegl.paper.moons.save_figure1", refuse)
+    monkeypatch.setattr("hidegl.paper.moon_graphs.save_figure1", refuse)
     assert run() == pages
     assert run("--render-only") == pages
 

@@ -25,7 +25,7 @@ from hidegl import HiDeGL
 from hidegl.basics import archives, memory, whole_files
 from hidegl.basics.archives import DamagedFileError, StoredArrays, write_archive
 from hidegl.basics.linalg import Cholesky
-from hidegl.basics.whole_files import replacing, together
+from hidegl.basics.whole_files import atomic_group, replacing
 from hidegl.cli.running import run
 from hidegl.datasets import make_three_moons
 from hidegl.files.writing import Signs, write_table
@@ -132,7 +132,7 @@ def test_files_appear_together_or_not_at_all(tmp_path):
     one.write_text("old")
 
     def broken_off():
-        with together():
+        with atomic_group():
             write(one)
             write(other)
             raise ValueError("broken off")
@@ -140,9 +140,9 @@ def test_files_appear_together_or_not_at_all(tmp_path):
     with pytest.raises(ValueError, match="broken off"):
         broken_off()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("one", "old")]
-    with together():
+    with atomic_group():
         write(one)
-        with together():
+        with atomic_group():
             write(other)
         assert not other.exists()
         assert one.read_text() == "old"
@@ -159,7 +159,7 @@ def test_an_interruption_waits_until_all_files_have_appeared(tmp_path, monkeypat
         return replace(self, other)
 
     def both():
-        with together():
+        with atomic_group():
             write(tmp_path / "one")
             write(tmp_path / "other")
 
@@ -454,7 +454,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(folder, caps
     def refuse(**_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hidegl.files.mistakes.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("hidegl.basics.errors.tempfile.TemporaryFile", refuse)
     monkeypatch.setattr("hidegl.intake.tasks.fitted", None)
     assert run(shlex.split(f"{BASE} -o out.csv")) == 1
     assert "cannot write out.csv: Permission denied" in " ".join(capsys.readouterr().err.split())

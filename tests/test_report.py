@@ -17,7 +17,7 @@ from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map, tree_layout
 from hidegl.showing.report import described_settings, write_report
-from hidegl.showing.report.writing import in_words
+from hidegl.showing.report.contents import in_words
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, label_columns

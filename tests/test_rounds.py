@@ -16,8 +16,8 @@ from commands import hidegl as command
 from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS
 from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
+from hidegl.basics.errors import UsageError
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError
 from hidegl.files.opening import open_table
 from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
@@ -308,7 +308,7 @@ def test_after_a_hundred_edits_every_label_is_on_its_row_or_gone(id_column, fold
                 classes = {one.number: one.name for one in store.classes}
                 found = {row: classes[given.label] for row, given in store.labels().items()}
                 said = store.changes
-        except UseError:  # all labels are gone
+        except UsageError:  # all labels are gone
             break
         ids = table["id"].tolist()
         there = set(ids) if id_column else set(ids) - changed
@@ -347,7 +347,7 @@ def test_a_file_of_version_0_2_goes_on_and_follows_its_rows_from_then(folder):
         )
     Path("other.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 5}\n" for i in reversed(range(20))))
     moved = RowKeys.of(open_table(Path("other.csv")))
-    with pytest.raises(UseError, match=r"written by hidegl 0\.2"):
+    with pytest.raises(UsageError, match=r"written by hidegl 0\.2"):
         LabelStore(Path("t.db"), moved)
     assert hidegl.read("t.csv", "t.db").labels.n_labels == 1
     LabelStore(Path("t.db"), RowKeys.of(table)).close()

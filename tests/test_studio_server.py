@@ -23,9 +23,9 @@ from PIL import Image
 
 import hidegl
 from hidegl import AutoHiDeGL
+from hidegl.basics.errors import UsageError
 from hidegl.cli.running import run
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError
 from hidegl.intake.input_options import InputOptions
 from hidegl.intake.sources import Source
 from hidegl.intake.tasks import Task
@@ -36,9 +36,9 @@ starlette = pytest.importorskip("starlette")
 httpx = pytest.importorskip("httpx")
 from starlette.testclient import TestClient  # noqa: E402
 
-from hidegl.browser.images import png, shape_of_pixels  # noqa: E402
+from hidegl.browser.pixel_images import png, shape_of_pixels  # noqa: E402
 from hidegl.browser.preview import corrected  # noqa: E402
-from hidegl.browser.rows import RowContents, table_of_texts  # noqa: E402
+from hidegl.browser.row_contents import RowContents, table_of_texts  # noqa: E402
 from hidegl.browser.security import LARGEST_BODY, address_of, with_port  # noqa: E402
 from hidegl.browser.server import news, studio_app  # noqa: E402
 from hidegl.browser.serving import names_of, serve  # noqa: E402
@@ -683,7 +683,7 @@ def test_labels_follow_their_rows_when_the_table_changes(tmp_path, monkeypatch, 
 def test_a_name_that_is_refused_is_named_with_its_file_and_row(tmp_path):
     names = ["x" * 300 if i == 17 else "short" for i in range(40)]
     pyarrow.csv.write_csv(pyarrow.table({"area": [(7 * i) % 31 for i in range(40)], "kind": names}), tmp_path / "a.csv")
-    with pytest.raises(UseError, match=r"a\.csv, the column 'kind': row 17 .*at most 200 characters, not 300"):
+    with pytest.raises(UsageError, match=r"a\.csv, the column 'kind': row 17 .*at most 200 characters, not 300"):
         open_session(tmp_path / "a.csv", labels="kind")
     open_session(tmp_path / "a.csv").store.close()  # the file of labels is free again
 

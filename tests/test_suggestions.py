@@ -11,10 +11,10 @@ from sklearn.metrics import average_precision_score
 
 from hidegl import AutoHiDeGL, HiDeGL, load
 from hidegl.datasets import draw_labels, hide_labels, make_three_moons
-from hidegl.questions.cover import Cover, Kernel
+from hidegl.questions.cover import Cover, GroupKernel
 from hidegl.questions.suggestions import Suggestion, chosen_rows, openness
-from hidegl.spreading.lgc import LGCRule
-from hidegl.spreading.mistakes import Mistakes
+from hidegl.spreading.label_noise import Mistakes
+from hidegl.spreading.lgc_rule import LGCRule
 from problems import problems
 from test_inference import implicit
 
@@ -99,7 +99,7 @@ def test_a_choice_by_bounds_is_the_choice_by_all_gains(g, seed):
     K = np.maximum(K, K.T)
     np.fill_diagonal(K, 1)
     weights, covered = rng.random(g), rng.random(g) / 2
-    cover, allowed, seen = Cover(Kernel(np.arange(g), K), weights, covered.copy()), np.ones(g, dtype=bool), covered
+    cover, allowed, seen = Cover(GroupKernel(np.arange(g), K), weights, covered.copy()), np.ones(g, dtype=bool), covered
     for _ in range(g):
         gains = np.where(allowed, weights @ np.maximum(K - seen[:, None], 0), -1)
         group = cover.choose(allowed)
@@ -119,7 +119,7 @@ def test_many_points_are_joined_to_groups(monkeypatch, moons):
     monkeypatch.setattr(cover, "MOST_GROUPS", 40)
     model = HiDeGL(200, random_state=0).fit(X)
     rows = model.suggest(6)
-    assert Kernel.of(model._smallest).n_groups <= 40
+    assert GroupKernel.of(model._smallest).n_groups <= 40
     assert set(truth[rows]) == set(truth[one_by_one]) == {0, 1, 2}
     assert len(set(model.suggest(300))) == 300  # more than groups
 

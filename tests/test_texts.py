@@ -20,8 +20,8 @@ from hidegl.embedding import TextEmbedder, load_embedder, minilm, ways
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from commands import hidegl
+from hidegl.cli.model_commands import read_embedder
 from hidegl.cli.running import run
-from hidegl.cli.saved import read_embedder
 from hidegl.intake import vector_cache
 from hidegl.intake.text_rows import functions_of_this_folder
 

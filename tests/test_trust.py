@@ -18,7 +18,7 @@ from hidegl.datasets import draw_labels, hide_labels
 from hidegl.questions.acceptance import BINS, Confidences, binned
 from hidegl.spreading.familiarity import Familiarity, familiarities
 from hidegl.spreading.labels import Labels, names_alike
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.lgc_rule import LGCRule
 from problems import problems
 from test_inference import as_assignments, implicit
 

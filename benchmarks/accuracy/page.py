@@ -21,7 +21,7 @@ from cells import CELLS, GRID, N_CLASSES, NOT_CLUSTERED, OTHERS, PER_CLASS, PREC
 from groups import groups_tables
 from harness import BY_CLASS, DOCS, RECORDS, ROOT, finish_panels, paper_best, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
-from hidegl.paper.results import comparisons
+from hidegl.paper.cells import comparisons
 from hidegl.paper.store import Store
 
 PAGE = DOCS / "accuracy.md"

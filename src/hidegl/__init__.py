@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hidegl.estimators.auto import AutoHiDeGL
     from hidegl.estimators.hidegl import HiDeGL
     from hidegl.estimators.loading import load
-    from hidegl.files.reading import read_rows
+    from hidegl.files.input_rows import read_rows
     from hidegl.intake.entrance import audit, label, read, suggest
     from hidegl.intake.labelled import Result
     from hidegl.intake.tasks import Task
@@ -39,7 +39,7 @@ PLACES = {
     "label": "intake.entrance",
     "load": "estimators.loading",
     "read": "intake.entrance",
-    "read_rows": "files.reading",
+    "read_rows": "files.input_rows",
     "studio": "browser.notebook",
     "suggest": "intake.entrance",
 }

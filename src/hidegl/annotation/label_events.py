@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hidegl.annotation.label_schema import WITHOUT_KEYS, version_of
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.spreading.labels import is_blank
 
 LONGEST_NAME, MOST_CLASSES = 200, 1000
@@ -84,7 +84,7 @@ class Batch:
 
 
 @dataclass
-class Contents:
+class LabelHistory:
     """What the events so far add up to."""
 
     n_rows: int
@@ -105,7 +105,7 @@ class Contents:
     def require(self, number: int) -> LabelClass:
         found = self.classes.get(number)
         if found is None or not found.in_use:
-            raise UseError(f"there is no class number {number}")
+            raise UsageError(f"there is no class number {number}")
         return found
 
     def named(self, name: str) -> LabelClass | None:
@@ -113,10 +113,10 @@ class Contents:
 
     def check_rows(self, rows: Sequence[int]) -> None:
         if not rows:
-            raise UseError("name one row or more")
+            raise UsageError("name one row or more")
         for row in rows:
             if not 0 <= row < self.n_rows:
-                raise UseError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
+                raise UsageError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
 
     def labels(self, *, with_gone: bool = False) -> dict[int, Given]:
         """The class of each labelled row; merged classes are followed, deleted ones left out.
@@ -158,9 +158,9 @@ class Contents:
         """A class that is not there yet, after so many others of the same batch."""
         name = checked_name(name)
         if self.named(name) is not None:
-            raise UseError(f"there is a class {name!r} already")
+            raise UsageError(f"there is a class {name!r} already")
         if sum(one.in_use for one in self.classes.values()) + more >= MOST_CLASSES:
-            raise UseError(f"there are {MOST_CLASSES:,} classes already, which is the maximum")
+            raise UsageError(f"there are {MOST_CLASSES:,} classes already, which is the maximum")
         return LabelClass(self.highest + 1 + more, name)
 
     def take(self, batch: Batch) -> None:
@@ -204,13 +204,13 @@ def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
     }
 
 
-def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> Contents:
+def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> LabelHistory:
     """What the events in a file add up to; an error of one line if they cannot be those of a person."""
     try:
         contents = replayed(file, n_rows)
         contents.check(gone_rows(file))
     except (DamagedLabelsError, sqlite3.Error, TypeError, ValueError, OverflowError) as error:
-        raise WorkError(f"{path} is damaged: {error}") from error
+        raise OperationError(f"{path} is damaged: {error}") from error
     return contents
 
 
@@ -221,9 +221,9 @@ def gone_rows(file: sqlite3.Connection) -> set[int]:
     return {row for (row,) in file.execute("SELECT row FROM row_keys WHERE row < 0")}
 
 
-def replayed(file: sqlite3.Connection, n_rows: int) -> Contents:
+def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
     """What the events in the file add up to."""
-    contents = Contents(n_rows)
+    contents = LabelHistory(n_rows)
     names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped"
     batch = Batch(0, "", [])
     for number, source, kind, row, label, *rest in file.execute(f"SELECT {names} FROM events ORDER BY id"):
@@ -243,7 +243,7 @@ def replayed(file: sqlite3.Connection, n_rows: int) -> Contents:
     return contents
 
 
-def finish(contents: Contents, batch: Batch) -> None:
+def finish(contents: LabelHistory, batch: Batch) -> None:
     """Take over a batch of which all events were read."""
     if batch.changes:
         contents.take(batch)
@@ -273,14 +273,14 @@ def tidy_name(name: str) -> str:
 
 def checked_name(name: str) -> str:
     if not name:
-        raise UseError("a class needs a name")
+        raise UsageError("a class needs a name")
     if len(name) > LONGEST_NAME:
-        raise UseError(f"the name of a class has at most {LONGEST_NAME} characters, not {len(name):,}")
+        raise UsageError(f"the name of a class has at most {LONGEST_NAME} characters, not {len(name):,}")
     refused = next((sign for sign in name if unicodedata.category(sign) in UNSEEN and sign not in JOINERS), None)
     if refused is not None:
-        raise UseError(f"the name of a class must not contain the invisible character U+{ord(refused):04X}")
+        raise UsageError(f"the name of a class must not contain the invisible character U+{ord(refused):04X}")
     if is_blank(name):
-        raise UseError(f"{name!r} means in files that there is no label: choose another name")
+        raise UsageError(f"{name!r} means in files that there is no label: choose another name")
     return name
 
 
@@ -291,9 +291,9 @@ def imported_names(names: dict[int, str]) -> dict[str, str]:
         if name not in found:
             try:
                 found[name] = checked_name(tidy_name(name))
-            except UseError as error:
+            except UsageError as error:
                 shown = name if len(name) <= SHOWN_NAME else name[:SHOWN_NAME] + "…"
-                raise UseError(f"row {row:,} (counted from 0) is labelled {shown!r}: {error}") from error
+                raise UsageError(f"row {row:,} (counted from 0) is labelled {shown!r}: {error}") from error
     return found
 
 

@@ -21,7 +21,7 @@ from hidegl.annotation.label_schema import (
     version_of,
 )
 from hidegl.annotation.row_keys import RowKeys
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.basics.errors import OperationError, UsageError
 
 
 def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
@@ -39,7 +39,7 @@ def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
                 file.executemany("INSERT INTO facts (value, name) VALUES (?, ?)", facts_of(keys))
         check_schema(file, path)
     except sqlite3.Error as error:
-        raise WorkError(f"{path} cannot be opened: {error}") from error
+        raise OperationError(f"{path} cannot be opened: {error}") from error
     try:
         moves = moves_in(file, path, keys)
         if moves is None:
@@ -71,8 +71,8 @@ def owned(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         lock.close()
         if "locked" in str(error):
-            raise UseError(f"{path} is open in another Studio: use its page, or end it first") from error
-        raise WorkError(f"cannot write {path}: {error}") from error
+            raise UsageError(f"{path} is open in another Studio: use its page, or end it first") from error
+        raise OperationError(f"cannot write {path}: {error}") from error
     return lock
 
 
@@ -84,7 +84,7 @@ def check_writable(path: Path) -> None:
         if path.exists():
             path.open("r+b").close()
     except OSError as error:
-        raise WorkError(
+        raise OperationError(
             f"cannot write {path}, where labels are kept: {error.strerror or error}; copy the data to a folder that "
             f"you may write to"
         ) from error
@@ -148,4 +148,4 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(connected(address, uri=True)) as file:
             yield file
     except sqlite3.Error as error:
-        raise WorkError(f"{path} cannot be read: {error}") from error
+        raise OperationError(f"{path} cannot be read: {error}") from error

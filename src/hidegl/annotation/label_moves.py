@@ -21,10 +21,10 @@ from hidegl.annotation.label_schema import (
     version_of,
 )
 from hidegl.annotation.row_keys import RowKeys, placed_rows
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.basics.errors import OperationError, UsageError
 
 
-class OtherTableError(UseError):
+class OtherTableError(UsageError):
     """The file labels another table."""
 
 
@@ -62,7 +62,7 @@ def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | Non
     check_schema(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
     if not str(facts.get("n_rows")).isdecimal() or "fingerprint" not in facts:
-        raise WorkError(f"{path} is damaged: it does not name its table")
+        raise OperationError(f"{path} is damaged: it does not name its table")
     n_before, same = int(facts["n_rows"]), facts["fingerprint"] == keys.fingerprint
     labelled = set(checked_contents(path, file, n_before).labels())
     if version_of(file) == WITHOUT_KEYS:

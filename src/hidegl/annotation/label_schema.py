@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hidegl.annotation.row_keys import RowKeys
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.basics.errors import OperationError, UsageError, joined_names
 
 APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""
@@ -123,18 +123,18 @@ SCHEMA = SCHEMAS[VERSION]
 def check_schema(file: sqlite3.Connection, path: Path) -> None:
     """Raise an error unless the tables and views are ours, and nothing else: a trigger could delete labels."""
     if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise UseError(f"{path} is a SQLite file, but not one of labels")
+        raise UsageError(f"{path} is a SQLite file, but not one of labels")
     if version_of(file) > VERSION:
-        raise WorkError(f"{path} was written by a newer version of hidegl")
+        raise OperationError(f"{path} was written by a newer version of hidegl")
     with closing(sqlite3.connect(":memory:")) as own:
         own.executescript(SCHEMAS[max(version_of(file), WITHOUT_KEYS)])
         expected = parts_of_schema(own)
     found = parts_of_schema(file)
     different = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     if different:
-        raise WorkError(
-            f"{path} is not as hidegl made it: {named(different)} differs, so it is not used; labels are taken over "
-            f"from a CSV file with the columns row and label"
+        raise OperationError(
+            f"{path} is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels are taken "
+            f"over from a CSV file with the columns row and label"
         )
 
 

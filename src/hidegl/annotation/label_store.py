@@ -28,7 +28,7 @@ from hidegl.annotation.label_events import (
 from hidegl.annotation.label_files import opened, owned
 from hidegl.annotation.label_schema import key_columns, now, remember_columns
 from hidegl.annotation.row_keys import RowKeys
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.basics.errors import OperationError, UsageError
 
 Progress = tuple[int, float, float, float]
 """The number of labels, the expected accuracy, and its interval."""
@@ -112,7 +112,7 @@ class LabelStore:
                 self._contents.require(label)
                 changes += self._contents.label_changes([row], label, source)
             if not changes:
-                raise UseError("name one row or more")
+                raise UsageError("name one row or more")
             self._act(source, changes)
 
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
@@ -171,7 +171,7 @@ class LabelStore:
                 changed["name"] = name = checked_name(tidy_name(changed["name"] or ""))
                 other = self._contents.named(name)
                 if other is not None and other.number != number:
-                    raise UseError(f"there is a class {other.name!r} already: merge the two")
+                    raise UsageError(f"there is a class {other.name!r} already: merge the two")
             changes: list[Change] = [
                 ("class", other.number, other, replace(other, key=None))
                 for other in self._contents.classes.values()
@@ -186,7 +186,7 @@ class LabelStore:
         with self._writing:
             before, _ = self._contents.require(number), self._contents.require(into)
             if number == into:
-                raise UseError("a class cannot be merged with itself")
+                raise UsageError("a class cannot be merged with itself")
             self._act("classes", [("class", number, before, replace(before, merged_into=into))])
 
     def delete(self, number: int) -> None:
@@ -255,7 +255,7 @@ class LabelStore:
                     marks = ", ".join(f":{name}" for name in event)
                     self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
         except sqlite3.Error as error:
-            raise WorkError(f"nothing was saved in {self.path}: {error}") from error
+            raise OperationError(f"nothing was saved in {self.path}: {error}") from error
         self._check_in_place()
         self._last_batch += 1
         return self._last_batch
@@ -267,7 +267,7 @@ class LabelStore:
         except OSError:
             in_place = False
         if not in_place:
-            raise WorkError(
+            raise OperationError(
                 f"nothing was saved: {self.path} was deleted, renamed or replaced; put it back, or start Studio again"
             )
 

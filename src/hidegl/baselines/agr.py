@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hidegl.baselines.base import InductiveBaseline
+from hidegl.baselines.baseline import InductiveBaseline
 from hidegl.basics.checks import check_count, check_name, check_number, check_points, is_auto
 from hidegl.basics.linalg import Matrix, PseudoInverse
 from hidegl.rows.assignments import Assignments, assign, nearest

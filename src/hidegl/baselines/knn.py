@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
-from hidegl.baselines.base import InductiveBaseline
+from hidegl.baselines.baseline import InductiveBaseline
 from hidegl.basics.checks import check_count
 from hidegl.basics.linalg import Matrix
 from hidegl.spreading.labels import Labels

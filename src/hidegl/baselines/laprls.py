@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
-from hidegl.baselines.base import InductiveBaseline, normalised, one_hot_rows
+from hidegl.baselines.baseline import InductiveBaseline, normalised, one_hot_rows
 from hidegl.baselines.neighbours import SEARCHES, knn_graph
 from hidegl.basics.checks import check_count, check_name, check_number
 from hidegl.basics.linalg import Matrix, PseudoInverse

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.baselines.base import GraphBaseline, normalised, one_hot_rows
+from hidegl.baselines.baseline import GraphBaseline, normalised, one_hot_rows
 from hidegl.basics.checks import check_number
 from hidegl.basics.linalg import Matrix, conjugate_gradients
 from hidegl.spreading.labels import Labels

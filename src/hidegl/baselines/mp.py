@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax, xlogy
 
-from hidegl.baselines.base import GraphBaseline, one_hot_rows, warn_if_stopped
+from hidegl.baselines.baseline import GraphBaseline, one_hot_rows, warn_if_stopped
 from hidegl.basics.checks import check_count, check_number
 from hidegl.basics.linalg import Matrix
 from hidegl.spreading.labels import Labels

@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from hidegl.baselines.base import GraphBaseline, normalised
+from hidegl.baselines.baseline import GraphBaseline, normalised
 from hidegl.basics.checks import check_count, check_number
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.spreading.labels import Labels

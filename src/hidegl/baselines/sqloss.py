@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from hidegl.baselines.base import GraphBaseline, one_hot_rows, warn_if_stopped
+from hidegl.baselines.baseline import GraphBaseline, one_hot_rows, warn_if_stopped
 from hidegl.basics.checks import check_count, check_name, check_number
 from hidegl.basics.linalg import Matrix, conjugate_gradients
 from hidegl.spreading.labels import Labels

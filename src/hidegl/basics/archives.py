@@ -51,7 +51,7 @@ class DamagedFileError(ValueError):
 
 
 @contextmanager
-def refusing(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
+def as_damaged_file_error(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
     """Whatever the bytes of a file lead to in this context is one kind of error, which names the file."""
     try:
         yield
@@ -76,7 +76,7 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], array
 def read_archive(path: str | os.PathLike[str], kind: str = "model") -> tuple[dict[str, Any], StoredArrays]:
     """The header, and the arrays, which are read when they are asked for."""
     arrays = StoredArrays(path, kind)
-    with refusing(path, kind):
+    with as_damaged_file_error(path, kind):
         header = json.loads(str(arrays[HEADER]))
         check_count("format", header["format"], 1)
     if header["format"] > FORMAT:
@@ -95,7 +95,7 @@ class StoredArrays(Arrays):
         if Path(path).exists() and not Path(path).is_file():  # to open a pipe is to wait
             raise DamagedFileError(path, "it is a folder, a device or a pipe, and no file", kind)
         self._file = Path(path).open("rb")  # noqa: SIM115  # open for as long as this object lives
-        with refusing(path, kind):
+        with as_damaged_file_error(path, kind):
             self._archive = zipfile.ZipFile(self._file)
             members = {member.filename: member for member in self._archive.infolist()}
         self._members = {name[:-4]: member for name, member in members.items() if name.endswith(".npy")}
@@ -103,7 +103,7 @@ class StoredArrays(Arrays):
     def __getitem__(self, name: str) -> NDArray[Any]:
         member = self._members[name]
         check_room(member.file_size, os.fspath(self._path))
-        with refusing(self._path, self._kind):
+        with as_damaged_file_error(self._path, self._kind):
             return read_member(self._archive, member)
 
     def __contains__(self, name: object) -> bool:

@@ -38,14 +38,14 @@ class Waiting:
 
     files: list[tuple[Path, Path, int | None]] = field(default_factory=list)
 
-    def appear(self) -> None:
-        with undisturbed():
+    def commit(self) -> None:
+        with deferred_signals():
             for temporary, path, _ in self.files:
                 temporary.replace(path)
         for folder in {path.parent for _, path, _ in self.files}:
-            settle(folder)
+            fsync_folder(folder)
 
-    def vanish(self) -> None:
+    def rollback(self) -> None:
         """Those that have not appeared are removed."""
         for temporary, _, descriptor in self.files:
             temporary.unlink(missing_ok=True)
@@ -74,16 +74,16 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(descriptor)
         waiting = TOGETHER.get()
         if waiting is None:
-            own.appear()
+            own.commit()
         else:
             waiting.files += own.files
             own.files = []
     finally:
-        own.vanish()
+        own.rollback()
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def atomic_group() -> Iterator[None]:
     """All files that are written in this context by `replacing` appear at its end; none does after an error.
 
     Inside another such context they wait for the end of that one.
@@ -95,10 +95,10 @@ def together() -> Iterator[None]:
     token = TOGETHER.set(waiting)
     try:
         yield
-        waiting.appear()
+        waiting.commit()
     finally:
         TOGETHER.reset(token)
-        waiting.vanish()
+        waiting.rollback()
 
 
 class NotAFileError(ValueError):
@@ -169,7 +169,7 @@ def remove_if_free(temporary: Path) -> None:
         os.close(descriptor)
 
 
-def settle(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
     """Send new names in a folder to the disk, where the system can."""
     if os.name == "posix":
         with suppress(OSError):  # some file systems have no such thing
@@ -181,7 +181,7 @@ def settle(folder: Path) -> None:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def deferred_signals() -> Iterator[None]:
     """A few moments in which Ctrl-C and SIGTERM wait until the end."""
     if threading.current_thread() is not threading.main_thread():
         yield

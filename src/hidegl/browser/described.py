@@ -10,7 +10,7 @@ import numpy as np
 
 from hidegl.annotation.label_events import Given, LabelClass
 from hidegl.browser.learning import Published
-from hidegl.browser.snapshots import Asked, Colours, Layout, Trust
+from hidegl.browser.snapshots import Colours, Layout, QueuedRow, Trust
 from hidegl.questions.suggestions import CLOSE
 from hidegl.showing.colours import PALETTE, oklch
 
@@ -99,7 +99,7 @@ def described_stars(layout: Layout | None, labels: Mapping[int, Given]) -> list[
     return [[int(layout.point_of[row]), given.label, row] for row, given in newest]
 
 
-def why_asked(asked: Asked, names: Mapping[int, str], published: Published) -> str:
+def why_asked(asked: QueuedRow, names: Mapping[int, str], published: Published) -> str:
     """Why a row is asked for, in words."""
     stands_for = f"stands for about {asked.stands_for:,} rows" if asked.stands_for > 1 else "stands for itself"
     if not asked.likely or published.colours is None:

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import OperationError
 from hidegl.basics.progress import Iteration
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import QUIET
-from hidegl.browser.preview import Preview, Thought
-from hidegl.browser.snapshots import Asked, Colours, Layout, Trust, likely_classes
+from hidegl.browser.preview import LastPrediction, Preview
+from hidegl.browser.snapshots import Colours, Layout, QueuedRow, Trust, likely_classes
 from hidegl.estimators.auto import AutoHiDeGL
-from hidegl.files.mistakes import WorkError
 from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.structure.structure import Structure
 
@@ -42,7 +42,7 @@ PATIENCE = 4.0
 
 
 @dataclass(frozen=True)
-class Task:
+class VersionedLabels:
     """The labels to learn from, and the rows that are not to be asked for.
 
     Classes are numbers, in the order of their names: the model gets to know their places in that order, as from a file.
@@ -70,7 +70,7 @@ class Published:
     is_best: bool = False
     layout: Layout | None = None
     colours: Colours | None = None
-    queue: tuple[Asked, ...] = ()
+    queue: tuple[QueuedRow, ...] = ()
     trust: Trust | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     """How long steps took last."""
@@ -89,10 +89,10 @@ class Learner:
     def __init__(self, X: Any, n_rows: int, how: dict[str, Any], *, changed: Callable[[str], None]) -> None:
         self._X, self._n_rows, self._how, self._effort, self._changed = X, n_rows, how, how["effort"], changed
         self._condition = threading.Condition()
-        self._task, self._stopping = Task(), False
+        self._task, self._stopping = VersionedLabels(), False
         self._better: AutoHiDeGL | None = None
         self._failure: Exception | None = None
-        self._thought: Thought | None = None
+        self._last: LastPrediction | None = None
         self._jobs: list[tuple[Callable[[AutoHiDeGL], Any], Future[Any]]] = []
         self._published = Published()
         self._threads: list[threading.Thread] = []
@@ -112,7 +112,7 @@ class Learner:
         for _, future in self._jobs:
             future.cancel()
 
-    def learn_from(self, task: Task) -> None:
+    def learn_from(self, task: VersionedLabels) -> None:
         """These labels replace all earlier ones, also those that wait."""
         with self._condition:
             self._task = task
@@ -123,7 +123,7 @@ class Learner:
         future: Future[Any] = Future()
         with self._condition:
             if self._failure is not None:
-                raise WorkError(f"learning stopped: {self._failure}")
+                raise OperationError(f"learning stopped: {self._failure}")
             self._jobs.append((job, future))
             self._condition.notify_all()
         return future
@@ -177,14 +177,14 @@ class Learner:
                 model, learned = better, -1
                 self._publish("phase", is_best=True, phase="")
             for job, future in jobs:
-                answer(job, future, model)
+                run_job(job, future, model)
                 learned = -1
             try:
                 if task.version != learned:
-                    self._think(model, task)
+                    self._relabel(model, task)
                     self._solved()
                 if self._task.version == task.version or time.monotonic() - told > PATIENCE:
-                    self._tell(model, task)
+                    self._summarise(model, task)
                     told = time.monotonic()
             except Exception as error:  # other labels may do better, so that learning goes on
                 self._publish("phase", problem=f"these labels could not be learned: {error}")
@@ -194,7 +194,7 @@ class Learner:
         if self._published.problem:
             self._publish("phase", problem="")
 
-    def _next(self, learned: int) -> tuple[Task, AutoHiDeGL | None, list[Any]]:
+    def _next(self, learned: int) -> tuple[VersionedLabels, AutoHiDeGL | None, list[Any]]:
         """Wait for labels, a better model, jobs that it can do, or the end."""
         with self._condition:
             while not self._stopping and self._better is None and self._task.version == learned:
@@ -248,10 +248,10 @@ class Learner:
 
     # Steps
 
-    def _think(self, model: AutoHiDeGL, task: Task) -> None:
+    def _relabel(self, model: AutoHiDeGL, task: VersionedLabels) -> None:
         """Label all rows from the labels: colours for the map, and rows to ask for."""
         if not task.can_spread:
-            self._thought = None
+            self._last = None
             if model.given_labels_.any:
                 model.relabel(None)
             self._publish("queue", queue=self._suggested(model, task), colours=None, trust=None)
@@ -270,10 +270,10 @@ class Learner:
         queue = self._suggested(model, task)
         rows = np.array([asked.row for asked in queue], dtype=np.intp)
         P_rows = model.distributions_of(rows) if len(rows) else np.empty((0, len(numbers)))
-        self._thought = Thought(task.labels, points.P, rows, P_rows)
+        self._last = LastPrediction(task.labels, points.P, rows, P_rows)
         self._publish("queue", queue=queue)
 
-    def _tell(self, model: AutoHiDeGL, task: Task) -> None:
+    def _summarise(self, model: AutoHiDeGL, task: VersionedLabels) -> None:
         if task.can_spread:
             begun = time.monotonic()
             with BLAS_THREADS.one_each():
@@ -281,7 +281,7 @@ class Learner:
             self._note("tell", begun)
             self._publish("trust", trust=trust)
 
-    def _suggested(self, model: AutoHiDeGL, task: Task) -> tuple[Asked, ...]:
+    def _suggested(self, model: AutoHiDeGL, task: VersionedLabels) -> tuple[QueuedRow, ...]:
         """The rows to ask for, with their three most probable classes."""
         answered = np.union1d(task.skipped, task.labels.rows).astype(np.intp)
         free = self._n_rows - len(np.union1d(answered, model.given_labels_.rows))
@@ -294,7 +294,7 @@ class Learner:
             numbers = task.labels.classes
             likely = likely_classes(model.distributions_of(rows), numbers) if known else [()] * len(found)
         return tuple(
-            Asked(one.row, one.stands_for, one.familiar, best) for one, best in zip(found, likely, strict=True)
+            QueuedRow(one.row, one.stands_for, one.familiar, best) for one, best in zip(found, likely, strict=True)
         )
 
     def _preview(self) -> None:
@@ -305,7 +305,7 @@ class Learner:
                 while not self._stopping and (self._task.version == shown or self._published.layout is None):
                     self._condition.wait()
                 self._check()
-                task, thought, now = self._task, self._thought, self._published
+                task, thought, now = self._task, self._last, self._published
             assert now.layout is not None
             preview, queue, shown = preview or Preview(now.layout.structure), now.queue, task.version
             colours = self._published.colours
@@ -335,7 +335,7 @@ def stand_back() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
-def answer(job: Callable[[AutoHiDeGL], Any], future: Future[Any], model: AutoHiDeGL) -> None:
+def run_job(job: Callable[[AutoHiDeGL], Any], future: Future[Any], model: AutoHiDeGL) -> None:
     try:
         future.set_result(job(model))
     except Exception as error:

@@ -59,7 +59,7 @@ def studio(
     """
     try:
         from hidegl.annotation.label_store import LabelStore
-        from hidegl.browser.rows import RowContents, table_of_texts
+        from hidegl.browser.row_contents import RowContents, table_of_texts
         from hidegl.browser.serving import serve
         from hidegl.browser.session import Session
     except ImportError as error:

@@ -24,7 +24,7 @@ FLOOR = 0.02
 
 
 @dataclass(frozen=True)
-class Thought:
+class LastPrediction:
     """What the model made of some labels: the probabilities at the points (k, c), and of the rows to ask for (q, c)."""
 
     labels: Labels
@@ -41,20 +41,20 @@ class Preview:
         self._spreader = Spreader(structure)
         self._before: tuple[Labels, Labelling] | None = None
 
-    def update(self, thought: Thought | None, labels: Labels, rows: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
-        """The probabilities at the points and of some rows with new labels, from the last thought if there is one."""
+    def update(self, last: LastPrediction | None, labels: Labels, rows: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
+        """The probabilities at the points and of some rows with new labels, from the last last if there is one."""
         with BLAS_THREADS.one_each():
             after = self._spreader.label(labels, ClassShares.of("auto", labels).mean)
             new_points, new_rows = after.at_points, self._of_rows(after, rows)
-            if thought is None:
+            if last is None:
                 return new_points, new_rows
-            before = self._labelled_before(thought.labels)
-            classes = thought.labels.classes, labels.classes
-            P_points = corrected(thought.P_points, before.at_points, new_points, *classes)
-            if not np.array_equal(thought.rows, rows):
+            before = self._labelled_before(last.labels)
+            classes = last.labels.classes, labels.classes
+            P_points = corrected(last.P_points, before.at_points, new_points, *classes)
+            if not np.array_equal(last.rows, rows):
                 return P_points, new_rows
             old_rows = self._of_rows(before, rows)
-            return P_points, corrected(thought.P_rows, old_rows, new_rows, *classes)
+            return P_points, corrected(last.P_rows, old_rows, new_rows, *classes)
 
     def _labelled_before(self, labels: Labels) -> Labelling:
         if self._before is None or self._before[0] is not labels:

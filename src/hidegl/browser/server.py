@@ -15,12 +15,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.browser.asking import ACTIONS
 from hidegl.browser.connections import SECONDS
-from hidegl.browser.figures import bokeh_script, map_figure
+from hidegl.browser.map_figure import bokeh_script, map_figure
 from hidegl.browser.security import Guard, TooLargeError
 from hidegl.browser.session import Session
-from hidegl.files.mistakes import UseError, WorkError
 
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -62,7 +62,7 @@ def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[
             Route("/api/end", end, methods=["POST"]),
             *(Route(f"/api/{name}", posted(session, ask), methods=["POST"]) for name, ask in ACTIONS.items()),
         ],
-        exception_handlers={UseError: refused(400), WorkError: refused(500), TooLargeError: refused(413)},
+        exception_handlers={UsageError: refused(400), OperationError: refused(500), TooLargeError: refused(413)},
     )
     app.state.stopping = stopping
     return Guard(app, token, hosts)

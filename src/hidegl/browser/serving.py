@@ -13,10 +13,10 @@ from typing import Any
 
 import uvicorn
 
+from hidegl.basics.errors import UsageError
 from hidegl.browser.connections import Connection
 from hidegl.browser.server import studio_app
 from hidegl.browser.session import Session
-from hidegl.files.mistakes import UseError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -102,5 +102,5 @@ def bound(host: str, port: int) -> socket.socket:
         listening.listen()  # from here on a browser can connect, and waits until the server answers
     except OSError as error:
         listening.close()
-        raise UseError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
+        raise UsageError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
     return listening

@@ -12,6 +12,7 @@ import numpy as np
 
 from hidegl.annotation.label_events import Batch, Given
 from hidegl.annotation.label_store import LabelStore
+from hidegl.basics.errors import UsageError
 from hidegl.browser.described import (
     described_classes,
     described_colours,
@@ -19,11 +20,10 @@ from hidegl.browser.described import (
     described_stars,
     described_trust,
 )
-from hidegl.browser.learning import Learner, Task
-from hidegl.browser.rows import RowContents
+from hidegl.browser.learning import Learner, VersionedLabels
+from hidegl.browser.row_contents import RowContents
 from hidegl.browser.shown_rows import ShownRows
 from hidegl.estimators.auto import AutoHiDeGL
-from hidegl.files.mistakes import UseError
 from hidegl.spreading.labels import Labels
 
 Heard = Callable[[str], None]
@@ -63,7 +63,7 @@ class Session:
         self._exporting = threading.Lock()
         self._version = 0
         self._states = count()
-        self._task = Task()
+        self._task = VersionedLabels()
         self._progress = store.progress()
         how = {"effort": effort, "preprocess": preprocess, "views": views, "random_state": seed}
         self.learner = Learner(X, store.n_rows, how, changed=self._learned)
@@ -84,7 +84,7 @@ class Session:
         self._heard.append(heard)
         return lambda: self._heard.remove(heard)
 
-    def _tell(self, what: str) -> None:
+    def _notify(self, what: str) -> None:
         for heard in list(self._heard):
             heard(what)
 
@@ -95,7 +95,7 @@ class Session:
             if not self._progress or self._progress[-1] != progress:
                 self._progress.append(progress)
                 self.store.add_progress(progress)
-        self._tell(what)
+        self._notify(what)
 
     def _learn(self) -> None:
         """Let the learner know the labels, if they are others."""
@@ -108,12 +108,12 @@ class Session:
             if same and np.array_equal(before.labels.given, labels.given) and before.version >= 0:
                 return
             self._version += 1
-            self._task = Task(self._version, labels, skipped.astype(np.intp))
+            self._task = VersionedLabels(self._version, labels, skipped.astype(np.intp))
             self.learner.learn_from(self._task)
 
     def _acted(self) -> dict[str, Any]:
         self._learn()
-        self._tell("state")
+        self._notify("state")
         return self.state()
 
     # Reading
@@ -179,13 +179,13 @@ class Session:
     def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
         """Write files from the final model and the labels of this moment. It may wait for that model."""
         if self._exports is None or kind not in self._exports.kinds:
-            raise UseError(f"there is no export of {kind!r} here")
+            raise UsageError(f"there is no export of {kind!r} here")
         exports = self._exports
         there = [str(path) for path in exports.paths(kind, accept) if path.exists()]
         if there and not replace:
             return {"exists": there}
         if not self._exporting.acquire(blocking=False):
-            raise UseError("files are being written: wait until that is done")
+            raise UsageError("files are being written: wait until that is done")
         try:
             return self._write(exports, kind, accept)
         finally:
@@ -194,7 +194,7 @@ class Session:
     def _write(self, exports: Exports, kind: str, accept: float | None) -> dict[str, Any]:
         names = self.names()
         if len(set(names.values())) < 2:
-            raise UseError("give labels of at least two classes first")
+            raise UsageError("give labels of at least two classes first")
 
         def write(model: AutoHiDeGL) -> list[Path]:
             y = np.full(self.store.n_rows, None, dtype=object)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from hidegl.annotation.label_events import Given
 from hidegl.annotation.label_store import LabelStore
+from hidegl.basics.errors import UsageError
 from hidegl.browser.described import why_asked
 from hidegl.browser.learning import Learner
-from hidegl.browser.rows import RowContents
-from hidegl.browser.snapshots import Asked, Layout
-from hidegl.files.mistakes import UseError
+from hidegl.browser.row_contents import RowContents
+from hidegl.browser.snapshots import Layout, QueuedRow
 
 READY = 8
 """How many cards a page gets in advance."""
@@ -45,11 +45,11 @@ class ShownRows:
         asked = next((one for one in now.queue if one.row == row), None)
         if asked is None:
             sure = () if now.trust is None else ((int(now.trust.numbers[row]), float(now.trust.confidence[row])),)
-            asked = Asked(row, 1, True, sure)
+            asked = QueuedRow(row, 1, True, sure)
         (card,) = self._cards([asked], self.store.labels())
         return card
 
-    def _cards(self, asked: Sequence[Asked], labels: dict[int, Given]) -> list[dict[str, Any]]:
+    def _cards(self, asked: Sequence[QueuedRow], labels: dict[int, Given]) -> list[dict[str, Any]]:
         now, names = self.learner.now, {one.number: one.name for one in self.store.classes}
         contents = self.contents.of([one.row for one in asked])
         return [
@@ -92,7 +92,7 @@ class ShownRows:
         layout = self._layout()
         chosen = np.asarray(points, dtype=np.intp)
         if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(layout.positions)):
-            raise UseError("there is no such point")
+            raise UsageError("there is no such point")
         if around:
             near = np.isin(layout.heads, chosen) | np.isin(layout.tails, chosen)
             chosen = np.union1d(chosen, np.concatenate([layout.heads[near], layout.tails[near]]))
@@ -109,7 +109,9 @@ class ShownRows:
             if doubt.row in labels and labels[doubt.row] == Given(doubt.given, labels[doubt.row].source)
             if labels[doubt.row].source != "doubts" and doubt.proposed in names
         ][:PAGE]
-        cards = self._cards([Asked(one.row, 1, True, ((one.proposed, 1 - one.suspicion),)) for one in found], labels)
+        cards = self._cards(
+            [QueuedRow(one.row, 1, True, ((one.proposed, 1 - one.suspicion),)) for one in found], labels
+        )
         return [
             {**card, "given": one.given, "proposed": one.proposed, "suspicion": one.suspicion}
             for card, one in zip(cards, found, strict=True)
@@ -154,5 +156,5 @@ class ShownRows:
     def _layout(self) -> Layout:
         layout = self.learner.now.layout
         if layout is None:
-            raise UseError("the map is not ready yet")
+            raise UsageError("the map is not ready yet")
         return layout

@@ -76,7 +76,7 @@ class Colours:
         return cls(version, numbers[P.argmax(axis=1)], P.max(axis=1), is_preview)
 
 
-class Asked(NamedTuple):
+class QueuedRow(NamedTuple):
     """A row to label next, why, and its most probable classes by number."""
 
     row: int

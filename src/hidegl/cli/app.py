@@ -11,8 +11,10 @@ from typing import Annotated
 import typer
 
 from hidegl._version import __version__
-from hidegl.basics.whole_files import together
+from hidegl.basics.errors import UsageError, check_distinct, check_new_file, writing
+from hidegl.basics.whole_files import atomic_group
 from hidegl.cli.inspecting import inspect
+from hidegl.cli.model_commands import predict, report
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -36,10 +38,8 @@ from hidegl.cli.options import (
     Tune,
     Without,
 )
-from hidegl.cli.saved import predict, report
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
-from hidegl.files.mistakes import UseError, check_distinct, check_new_file, writing
 from hidegl.paper.commands import paper
 
 SHOWN_LABELS = 20
@@ -128,7 +128,7 @@ def label(
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
-    with notes.warnings_as_notes(screen.notes), writing(out), together():
+    with notes.warnings_as_notes(screen.notes), writing(out), atomic_group():
         tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
         if model is not None:
             with writing(model):
@@ -187,9 +187,9 @@ def suggest(
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n < 1:
-        raise UseError(f"-n {n}: ask for one row or more")
+        raise UsageError(f"-n {n}: ask for one row or more")
     if n > free:
-        raise UseError(f"-n {n}: only {free:,} rows have no label")
+        raise UsageError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
     why = {"why": [suggestion.reason for suggestion in suggestions]}
@@ -284,10 +284,10 @@ def demo(
 
     [dim]hidegl demo[/]
     """
-    from hidegl.cli.demo import go
+    from hidegl.cli.demo_command import go
 
     if folder.exists() and not force:
-        raise UseError(f"{folder} exists already: name another folder, or write into it with --force")
+        raise UsageError(f"{folder} exists already: name another folder, or write into it with --force")
     from hidegl.cli.running import run
 
     go(folder, run)
@@ -300,4 +300,4 @@ def check_effort(effort: str) -> None:
     from hidegl.ensemble.members import EFFORTS
 
     if effort not in EFFORTS:
-        raise UseError(f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}")
+        raise UsageError(f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}")

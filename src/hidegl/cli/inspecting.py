@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hidegl.basics.errors import joined_names
 from hidegl.cli.options import ColumnNames, Encoding, Id, Json, Kinds, Labels, TableFile, Text, Without
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import named
 
 if TYPE_CHECKING:
     from hidegl.intake.tasks import Task
@@ -86,8 +86,8 @@ def inspect_columns(task: Task, screen: Screen) -> None:
 
 def inspect_model(model: Path, screen: Screen) -> None:
     """Show the rows, columns, classes and settings of a saved model."""
-    from hidegl.cli.saved import read_model
-    from hidegl.embedding.saved import embedder_values
+    from hidegl.cli.model_commands import read_model
+    from hidegl.embedding.embedder_state import embedder_values
     from hidegl.showing.report import described_settings
 
     learned, embedder = read_model(model), embedder_values(model)
@@ -96,10 +96,10 @@ def inspect_model(model: Path, screen: Screen) -> None:
         "kind": type(learned).__name__,
         "size": f"{model.stat().st_size / 1e6:.1f} MB",
         "rows": learned.n_rows_,
-        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({named(names)})"),
+        "columns": f"{learned.n_features_in_:,}" + ("" if names is None else f" ({joined_names(names)})"),
         **({} if embedder is None else {"embedder": described_embedder(embedder)}),
         "labels": len(learned.given_labels_.rows),
-        "classes": f"{len(learned.classes_):,} ({named(learned.classes_, 10)})",
+        "classes": f"{len(learned.classes_):,} ({joined_names(learned.classes_, 10)})",
         **described_settings(learned),
     }
     screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])
@@ -109,6 +109,6 @@ def inspect_model(model: Path, screen: Screen) -> None:
 def described_embedder(values: dict[str, Any]) -> str:
     """What a model was made from, in words."""
     if values["kind"] == "table":
-        columns = named((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
+        columns = joined_names((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"
     return f"{values['mark']}, for {values['kind']}"

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import OperationError, UsageError, check_new_file, joined_names, writing
 from hidegl.basics.warnings import warn_user
-from hidegl.basics.whole_files import together
+from hidegl.basics.whole_files import atomic_group
 from hidegl.files.columns import fits_into_cell, spoken
-from hidegl.files.mistakes import UseError, WorkError, check_new_file, named, writing
 from hidegl.files.writing import DELIMITERS, TABLES, table_writer, write_table
 from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, n_filled_in, named_rows, review_facts
 from hidegl.intake.tasks import Task
@@ -34,12 +34,12 @@ def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, 
     path = given
     if path is None:
         ending = Path(task_path.name.removesuffix(".gz")).suffix.lower()
-        path = beside(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
+        path = default_output(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
         if to_edit:
             path = not_filled_in(path)
     check_new_file(path, TABLES, force=force, option="-o")
     if n := n_filled_in(path):
-        raise UseError(f"-o {path} holds {n:,} labels that somebody filled in: name another file")
+        raise UsageError(f"-o {path} holds {n:,} labels that somebody filled in: name another file")
     return path
 
 
@@ -52,7 +52,7 @@ def not_filled_in(path: Path) -> Path:
     return found
 
 
-def beside(data: Path, ending: str) -> Path:
+def default_output(data: Path, ending: str) -> Path:
     """A file next to the data, which is named like it up to the ending."""
     return data.with_name(f"{Path(data.name.removesuffix('.gz')).stem}.{ending}")
 
@@ -61,7 +61,7 @@ def check_report(path: Path, *, force: bool, option: str) -> None:
     """Raise an error, before any work is done, if a report cannot be written there."""
     check_new_file(path, (".html", ".htm"), force=force, option=option)
     if not all(map(find_spec, ("bokeh", "jinja2"))):
-        raise UseError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
+        raise UsageError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
 
 
 def write_labelled(
@@ -81,13 +81,13 @@ def write_labelled(
     """
     tally, start = Tally(labels.classes), 0
     names = kept_in(out, task)
-    result_names = ResultNames.beside(task.kept, with_familiarity=familiarity is not None)
+    result_names = ResultNames.free_in(task.kept, with_familiarity=familiarity is not None)
     if result_names.note:
         warn_user(result_names.note)
     spelt = out.suffix.lower() in DELIMITERS and not task.safe_csv  # in which the text -5 would get an apostrophe
     columns = InputColumns((task.table.as_written if spelt else task.table).batches(names)) if names else None
     takes = None if acceptance is None else acceptance.takes
-    with labels, writing(out), together(), table_writer(out, task.signs) as write, ExitStack() as files:
+    with labels, writing(out), atomic_group(), table_writer(out, task.signs) as write, ExitStack() as files:
         if review is not None:
             fill_in = FillIn.of(task, names, REVIEW_NAMES, review.parent)
             write_review = files.enter_context(table_writer(review, task.signs))
@@ -111,7 +111,7 @@ def kept_in(out: Path, task: Task) -> list[str]:
     kinds = {name: task.table.schema.field(name).type for name in task.kept}
     lost = [] if out.suffix.lower() not in DELIMITERS else [name for name in kinds if not fits_into_cell(kinds[name])]
     if lost:
-        held = named(f"{name!r} ({spoken(kinds[name])})" for name in lost)
+        held = joined_names(f"{name!r} ({spoken(kinds[name])})" for name in lost)
         warn_user(f"{out.name} is written without {held}, which no cell can hold: -o OUT.parquet or OUT.jsonl keeps it")
     return [name for name in kinds if name not in lost]
 
@@ -127,7 +127,7 @@ class InputColumns:
         some = [] if self._waiting is None else [self._waiting]
         while sum(len(part) for part in some) < n:
             if (batch := next(self._batches, None)) is None:
-                raise WorkError("the data cannot be read: some of its columns have fewer rows than others")
+                raise OperationError("the data cannot be read: some of its columns have fewer rows than others")
             some.append(batch)
         whole = pa.concat_tables(some)
         self._waiting = whole.slice(n)

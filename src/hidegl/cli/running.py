@@ -18,17 +18,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from hidegl.basics.archives import DamagedFileError
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.basics.warnings import PACKAGE
 from hidegl.cli import INTERRUPTED, INTERRUPTED_CODE
 from hidegl.cli.app import app
-from hidegl.files.mistakes import UseError, WorkError
 
 DEBUG = "HIDEGL_DEBUG"
 """If this environment variable is set, errors show their traceback."""
 
-UsageError: Any = typer.BadParameter.__bases__[0]
+ClickUsageError: Any = typer.BadParameter.__bases__[0]
 """The class of click, or of the copy of click inside newer versions of typer."""
-
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -85,12 +84,12 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     except (BrokenPipeError, SystemExit):  # `hidegl … | head`, for which typer exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return "", 0
-    except UsageError as error:
+    except ClickUsageError as error:
         where = getattr(error.ctx, "command_path", "hidegl")
         return f"{error.format_message().rstrip('.')}; see `{where} --help`", 2
-    except UseError as error:
+    except UsageError as error:
         return str(error), 2
-    except (WorkError, DamagedFileError) as error:
+    except (OperationError, DamagedFileError) as error:
         return str(error), 1
     except MemoryError as error:
         ours = str(error) if type(error) is MemoryError else ""  # others tell of arrays and allocations

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hidegl.basics.errors import UsageError
 from hidegl.cli.options import (
     ColumnNames,
     Data,
@@ -25,7 +26,6 @@ from hidegl.cli.options import (
     Without,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError
 
 if TYPE_CHECKING:
     from hidegl.annotation.label_store import LabelStore
@@ -79,7 +79,7 @@ def studio(
     except ImportError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
-        raise UseError("Studio needs more packages: pip install 'hidegl[studio]'") from error
+        raise UsageError("Studio needs more packages: pip install 'hidegl[studio]'") from error
     from hidegl.annotation.label_files import check_writable
     from hidegl.cli import app
     from hidegl.intake import sources, tasks
@@ -89,7 +89,9 @@ def studio(
     screen = Screen()
     if host not in LOOPBACK:
         if not allow_network:
-            raise UseError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
+            raise UsageError(
+                f"--host {host}: other machines could read the data; if that is meant, add --allow-network"
+            )
         screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
     source = sources.Source.of(data)
     store = store_of(source.path)
@@ -119,8 +121,8 @@ def store_of(data: Path) -> Path:
 def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str, seed: int) -> Session:
     """The session of a file, with the labels that it came with."""
     from hidegl.annotation.label_store import LabelStore
-    from hidegl.browser.images import shape_of_text
-    from hidegl.browser.rows import RowContents
+    from hidegl.browser.pixel_images import shape_of_text
+    from hidegl.browser.row_contents import RowContents
     from hidegl.browser.session import Session
 
     chosen = task.columns
@@ -158,8 +160,8 @@ def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
     names = {row: str(y[row]) for row in np.flatnonzero(known(y)).tolist()}
     try:
         changed = store.import_labels(names, "file", task.labels.columns)
-    except UseError as error:
-        raise UseError(f"{task.source}, {task.labels.source}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{task.source}, {task.labels.source}: {error}") from error
     for name, new in changed.items():
         screen.warn(f"the label {name!r} counts as {new!r} in Studio")
 
@@ -175,14 +177,14 @@ class FilesBeside:
 
     def paths(self, kind: str, accept: float | None) -> list[Path]:
         """The file, and that of the rows to review if only some labels are accepted; never one that was read."""
-        from hidegl.cli.outputs import beside, not_filled_in
-        from hidegl.files.mistakes import check_new_file, replaces
+        from hidegl.basics.errors import check_new_file, replaces
+        from hidegl.cli.outputs import default_output, not_filled_in
 
         own = {"csv": "labelled.csv", "parquet": "labelled.parquet", "model": "hidegl", "report": "report.html"}[kind]
         endings = [own, "review.csv"] if accept is not None and kind in ("csv", "parquet") else [own]
-        found = [beside(self.task.path, ending) for ending in endings]
+        found = [default_output(self.task.path, ending) for ending in endings]
         while any(replaces(path, read) for path in found for read in self.task.source.paths):
-            found = [path.with_name(beside(path, f"labelled{path.suffix}").name) for path in found]
+            found = [path.with_name(default_output(path, f"labelled{path.suffix}").name) for path in found]
         found = [not_filled_in(path) if "review" in path.name else path for path in found]
         for path in found:
             check_new_file(path, (), force=True, option="export")
@@ -191,8 +193,8 @@ class FilesBeside:
     def write(self, kind: str, model: AutoHiDeGL, labels: dict[int, str], accept: float | None) -> list[Path]:
         import numpy as np
 
+        from hidegl.basics.errors import writing
         from hidegl.cli import outputs
-        from hidegl.files.mistakes import writing
         from hidegl.files.own_files import FILE
         from hidegl.intake.given_labels import GivenLabels
         from hidegl.intake.results import write_report_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.basics.errors import UsageError
 from hidegl.cli.outputs import output_path
 from hidegl.cli.screen import Screen, in_short
 from hidegl.embedding import TextEmbedder
 from hidegl.estimators.calibrated import CalibratedModel
-from hidegl.files.mistakes import UseError
 from hidegl.intake.results import named_rows
 from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
@@ -30,7 +30,7 @@ WORTH_TUNING = 0.9
 
 def check_accept(accept: float | None) -> None:
     if accept is not None and not 0 < accept <= 1:
-        raise UseError(f"--accept must be a share above 0 and at most 1, such as 0.95 or 95%, got {accept:g}")
+        raise UsageError(f"--accept must be a share above 0 and at most 1, such as 0.95 or 95%, got {accept:g}")
 
 
 def review_path(data: Path, output: Path | None, accept: float | None, *, force: bool) -> Path | None:
@@ -44,7 +44,9 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
     if accept is None:
         return None
     if not hasattr(model, "acceptance"):
-        raise UseError(f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}")
+        raise UsageError(
+            f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}"
+        )
     return model.acceptance(accept, X)
 
 

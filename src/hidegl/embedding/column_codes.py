@@ -39,7 +39,7 @@ SHOWN_UNREAD = 2
 LAST_SECOND = 1e13
 """Times with microseconds in 64 bits are within this number of seconds of 1970."""
 
-LARGEST = 1e140
+LARGEST_NUMBER = 1e140
 """Larger numbers are refused by the estimators: their squares overflow."""
 
 
@@ -110,7 +110,9 @@ class NumberCode:
 
     @property
     def reach(self) -> tuple[float, float]:
-        low, high = (bound if np.isfinite(bound) else np.sign(bound) * LARGEST for bound in (self.low, self.high))
+        low, high = (
+            bound if np.isfinite(bound) else np.sign(bound) * LARGEST_NUMBER for bound in (self.low, self.high)
+        )
         return min(low, self.median), max(high, self.median)
 
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:

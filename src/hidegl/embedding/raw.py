@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidegl.basics.archives import EMBEDDER, State, read_archive, under
-from hidegl.embedding.saved import embedder_values, load_embedder
+from hidegl.embedding.embedder_state import embedder_values, load_embedder
 from hidegl.rows.local import LocalRows
 
 

@@ -20,7 +20,7 @@ from hidegl.rows.arrays import cast, namespace
 from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.lgc import DegreeRule
+from hidegl.spreading.lgc_rule import DegreeRule
 from hidegl.spreading.rule import best_classes, label_distributions
 from hidegl.spreading.shares import scales_towards
 

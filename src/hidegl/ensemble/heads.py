@@ -14,10 +14,10 @@ from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
 from hidegl.spreading.temperature import log_probabilities, softmax
 
-LARGEST = 1e15
+LARGEST_COEFFICIENT = 1e15
 """No coefficient in a file is larger: products with rows stay finite."""
 
-LIMITS = f"[{-LARGEST}, {LARGEST}]"
+LIMITS = f"[{-LARGEST_COEFFICIENT}, {LARGEST_COEFFICIENT}]"
 
 
 @dataclass(frozen=True)

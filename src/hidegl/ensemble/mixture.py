@@ -36,7 +36,7 @@ from hidegl.structure.structure import Structure
 Columns = tuple[int, int] | None
 """A range of the columns of prepared rows; None: all."""
 
-LARGEST = 1e9
+LARGEST_WEIGHT = 1e9
 """No weight or intercept in a file is larger."""
 
 NEVER, LEAST_SHARE = -100.0, 1e-9
@@ -148,7 +148,7 @@ class Mixture:
         votes = [restored_vote(labels, n_points, stored.part(f"vote{version}", {})) for version in range(n_votes)]
         heads = [restored_head(stored.part(f"head{number}", {}), *limits) for number in range(n_heads)]
         experts = Draws(
-            stored.array("draw_weights", "numbers", f"s {n_votes + n_heads}", f"[0, {LARGEST}]"),
+            stored.array("draw_weights", "numbers", f"s {n_votes + n_heads}", f"[0, {LARGEST_WEIGHT}]"),
             stored.distributions("draw_chances", "s"),
         )
         return cls(
@@ -157,9 +157,9 @@ class Mixture:
             tuple(heads),
             MixtureDraws(
                 experts,
-                stored.array("draw_intercepts", "numbers", "s c", f"[{-LARGEST}, {LARGEST}]"),
+                stored.array("draw_intercepts", "numbers", "s c", f"[{-LARGEST_WEIGHT}, {LARGEST_WEIGHT}]"),
                 stored.distributions("draw_shares", "s c"),
-                stored.array("draw_unseen", "numbers", "s", f"[0, {LARGEST}]"),
+                stored.array("draw_unseen", "numbers", "s", f"[0, {LARGEST_WEIGHT}]"),
             ),
             stored.distributions("expected_shares", "c"),
             Unseen.restored(stored.part("unseen", {}), n_points),

@@ -23,9 +23,9 @@ from hidegl.ensemble.graphs import Graphs, Vote
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.familiarity import Familiarity
+from hidegl.spreading.label_noise import Mistakes
 from hidegl.spreading.labelling import Spreader, smallest
 from hidegl.spreading.labels import Labels, is_blank, names_alike
-from hidegl.spreading.mistakes import Mistakes
 from hidegl.spreading.shares import column_scales, distributions
 from hidegl.spreading.temperature import sharpened
 

@@ -23,7 +23,7 @@ from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
 from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
-from hidegl.files.reading import rows_from
+from hidegl.files.input_rows import rows_from
 from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
@@ -300,7 +300,7 @@ class AutoHiDeGL(CalibratedModel):
         """The rows of the fit, as the mixture takes them: assignments as they are stored, or computed from the rows."""
         first, *others = [structure.Z for structure in self.structures_]
         with_rows = [self._rows] if self._mixture.heads and self._rows is not None else []
-        stored = first.beside(*others, *with_rows)
+        stored = first.zipped_with(*others, *with_rows)
         if stored is not None:
             return stored
         assert self._rows is not None, "assignments that are not stored are computed from the rows"

@@ -12,7 +12,7 @@ from hidegl.basics.checks import check_count
 from hidegl.basics.linalg import Vector
 from hidegl.estimators.model import Model
 from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccuracy, Majority, check_precision
-from hidegl.questions.cover import Kernel
+from hidegl.questions.cover import GroupKernel
 from hidegl.questions.suggestions import MORE_LABELS
 
 FURTHER = 2.0
@@ -82,8 +82,8 @@ class CalibratedModel(Model):
         n = min(n, self.n_rows_ - len(self.given_labels_.rows))
         if n == 0:
             return 0.0
-        unsure = Kernel.of(self._smallest).summed(self._survey().unsure_mass)
-        covered = float(self._chosen(n).told @ unsure) / self.n_rows_
+        unsure = GroupKernel.of(self._smallest).summed(self._survey().unsure_mass)
+        covered = float(self._chosen(n).newly_covered @ unsure) / self.n_rows_
         return min(FURTHER * covered, 1 - self.expected_accuracy_.mean)
 
     @abstractmethod

@@ -19,7 +19,7 @@ from hidegl.basics.linalg import Matrix
 from hidegl.embedding.raw import vectors_of_raw
 from hidegl.ensemble.mixture import Mixture
 from hidegl.estimators.survey import Survey
-from hidegl.files.reading import rows_from
+from hidegl.files.input_rows import rows_from
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import LabelledPoints, Labelling, Spreader, smallest
 from hidegl.spreading.labels import Labels

@@ -22,7 +22,7 @@ from hidegl.ensemble.members import seed_from
 from hidegl.estimators.model import Model
 from hidegl.estimators.parameters import check_parameters, learning_plan
 from hidegl.estimators.survey import Survey, survey_labelling
-from hidegl.files.reading import rows_from
+from hidegl.files.input_rows import rows_from
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
 from hidegl.showing.words import described_classes, described_rows

@@ -29,7 +29,7 @@ from hidegl.rows.arrays import on_host
 from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels, in_order_of, share_right
-from hidegl.spreading.rule import best_classes, named
+from hidegl.spreading.rule import best_classes, class_names_of
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import are_outside, restored_preparation
 
@@ -71,11 +71,11 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X, which may be new: an array, or a tensor or lazy Dask array if X is one."""
         P = self._new_distributions(X)
-        return P.map(best_classes).map(named, self.classes_).answer()
+        return P.map(best_classes).map(class_names_of, self.classes_).in_user_format()
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row of X, which may be new."""
-        return self._new_distributions(X).answer()
+        return self._new_distributions(X).in_user_format()
 
     def _new_distributions(self, X: Any) -> Any:
         rows = self._prepared(X)
@@ -180,7 +180,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         self._require_labels("compare with")
         structure = self._smallest.structure
         Z = structure.Z if X is None else structure.assign(self._prepared(X))
-        return self._familiarity().of_rows(Z).answer()
+        return self._familiarity().of_rows(Z).in_user_format()
 
     def are_outside(self, X: Any) -> NDArray[np.bool_]:
         """Which rows of X have a value far outside the range of its column in the fit, where rows have such ranges."""

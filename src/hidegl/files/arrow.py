@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hidegl.files.mistakes import damaged
+from hidegl.basics.errors import damaged
 
 
 def sound(table: pa.Table, path: Path) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.files.mistakes import GapsError, UseError, named
+from hidegl.basics.errors import GapsError, UsageError, joined_names
 from hidegl.files.tables import Table
 
 
@@ -73,7 +73,7 @@ def parsed_vector(text: str) -> NDArray[np.float64]:
 def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     """A matrix from a column of lists, or of lists as text."""
     if column.null_count:
-        raise UseError(
+        raise UsageError(
             f"the column {name!r} has no vector in {column.null_count:,} rows: fill them in, or drop these rows"
         )
     if is_text(column.type):
@@ -87,8 +87,8 @@ def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
             flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks])
             return flat.to_numpy(zero_copy_only=False).reshape(len(column), widths.pop())
     if widths == {0}:
-        raise UseError(f"the vectors in the column {name!r} are empty: name other columns with --columns")
-    raise UseError(f"the vectors in the column {name!r} have different lengths: {named(sorted(widths))}")
+        raise UsageError(f"the vectors in the column {name!r} are empty: name other columns with --columns")
+    raise UsageError(f"the vectors in the column {name!r} have different lengths: {joined_names(sorted(widths))}")
 
 
 def width(table: Table, name: str) -> int:
@@ -103,7 +103,7 @@ def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
     if X.dtype.kind == "f" and not np.isfinite(X.sum(dtype=np.float64)):
         broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
         if len(broken):
-            raise UseError(
+            raise UsageError(
                 f"{len(broken):,} rows hold NaN or infinity; the first is row {broken[0]}: fill them in, or drop them"
             )
     return X

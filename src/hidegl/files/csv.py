@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
+from hidegl.basics.errors import LONGEST_LINE, STRADDLES, OperationError, UsageError, joined_names, too_long_a_line
 from hidegl.basics.memory import available_memory, readable
 from hidegl.files.column_types import typed_table
-from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, UseError, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
 BLOCK = 1 << 20
@@ -33,17 +33,17 @@ def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) 
     available = available_memory()
     size = COPIES * unpacked_size(path, available)
     if size > available:
-        raise WorkError(
+        raise OperationError(
             f"{path} takes {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
             f"which is read in parts"
         )
     if not (start := beginning_of(path)):
-        raise UseError(f"{path} is empty")
+        raise UsageError(f"{path} is empty")
     layout = CsvLayout.of(path, start, encoding)
     texts = layout.read(path)
     doubled = sorted(name for name, times in Counter(texts.column_names).items() if times > 1)
     if doubled:
-        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
+        raise UsageError(f"{path} has two columns named {joined_names(map(repr, doubled))}: rename one")
     table = typed_table(texts, layout.decimal, codes=not numbers)
     return MemoryTable(table, layout.notes, layout=layout, texts=texts)
 
@@ -89,7 +89,7 @@ class CsvLayout:
         except UnicodeDecodeError as error:
             raise not_this_encoding(path, known) from error
         if "\0" in text:
-            raise WorkError(f"{path} is not a text file: it holds zero bytes")
+            raise OperationError(f"{path} is not a text file: it holds zero bytes")
         lines = [line for line in text.splitlines() if line.strip()] or [""]
         is_tsv = any(ending in (".tsv", ".tab") for ending in path.suffixes)
         delimiter = "\t" if is_tsv else max(",;\t|", key=lines[0].count)
@@ -133,32 +133,36 @@ class CsvLayout:
         return table.slice(int(self.has_header)).rename_columns(self.names)
 
 
-def explained(path: Path, error: Exception, encoding: str) -> WorkError | UseError:
+def explained(path: Path, error: Exception, encoding: str) -> OperationError | UsageError:
     text = str(error).replace("\n", " ")
     ragged = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.{0,40}))?", text)
     if ragged:
-        return WorkError(f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}")
+        return OperationError(
+            f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}"
+        )
     if "invalid UTF8" in text or "codec can't decode" in text:
         return not_this_encoding(path, encoding)
     if "Empty CSV file" in text:
-        return UseError(f"{path} holds no rows")
+        return UsageError(f"{path} holds no rows")
     if STRADDLES in text:
         return too_long_a_line(path)
-    return WorkError(f"{path} cannot be read, it may be damaged: {text[:120]}")
+    return OperationError(f"{path} cannot be read, it may be damaged: {text[:120]}")
 
 
 def known_encoding(name: str) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError as error:
-        raise UseError(f"--encoding {name}: no such encoding; common ones are utf-8, latin1, cp1252, utf-16") from error
+        raise UsageError(
+            f"--encoding {name}: no such encoding; common ones are utf-8, latin1, cp1252, utf-16"
+        ) from error
 
 
-def not_this_encoding(path: Path, encoding: str) -> WorkError:
+def not_this_encoding(path: Path, encoding: str) -> OperationError:
     advice = (
         "name its encoding, for example --encoding latin1" if encoding == "utf-8" else "name another with --encoding"
     )
-    return WorkError(f"{path} is not text in {encoding.upper()}: {advice}")
+    return OperationError(f"{path} is not text in {encoding.upper()}: {advice}")
 
 
 def is_number(cell: str) -> bool:

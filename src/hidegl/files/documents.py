@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import LONGEST_LINE, STRADDLES, OperationError, joined_names, too_long_a_line
 from hidegl.files.arrow import sound
 from hidegl.files.column_types import EXACT, holds_whole_floats
-from hidegl.files.mistakes import LONGEST_LINE, STRADDLES, WorkError, named, too_long_a_line
 from hidegl.files.tables import MemoryTable
 
 MOST_DEEP = 200
@@ -35,14 +35,14 @@ def read_jsonl(path: Path) -> MemoryTable:
     except pa.ArrowInvalid as error:
         said = str(error).splitlines()[0]
         if found := re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)", said):
-            raise WorkError(
+            raise OperationError(
                 f"{path}: the field {found[1]!r} is {found[2]} in one line and {found[3]} in another"
             ) from error
         if STRADDLES in said:
             raise too_long_a_line(path) from error
-        raise WorkError(f"{path} must hold one JSON object per line: {said[:120]}") from error
+        raise OperationError(f"{path} must hold one JSON object per line: {said[:120]}") from error
     rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
-    notes = (f"whole numbers of more than 15 digits are not exact, in {named(rounded)}: write them as text",)
+    notes = (f"whole numbers of more than 15 digits are not exact, in {joined_names(rounded)}: write them as text",)
     return MemoryTable(table, notes if rounded else ())
 
 
@@ -72,7 +72,7 @@ def check_depth(path: Path) -> None:
         depths = np.concatenate([[depth], depth + np.cumsum(np.where(in_text, 0, STEPS[signs]))])
         from_lowest = depths - np.minimum(np.minimum.accumulate(depths), lowest)
         if np.any(from_lowest > MOST_DEEP):
-            raise WorkError(f"{path} holds lists or objects that are nested more than {MOST_DEEP} deep")
+            raise OperationError(f"{path} holds lists or objects that are nested more than {MOST_DEEP} deep")
         if len(signs):
             depth, lowest, quotes = int(depths[-1]), int(min(depths.min(), lowest)), int(in_text[-1])
 

@@ -16,9 +16,9 @@ from hidegl.basics.archives import (
     PARAMETER,
     Arrays,
     State,
+    as_damaged_file_error,
     prefixed,
     read_archive,
-    refusing,
     under,
     write_archive,
 )
@@ -86,7 +86,7 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
             f"{os.fspath(path)} holds a model of the class {kind[:MOST_NAMED]!r}, this process knows "
             f"{', '.join(sorted(known))}"
         )
-    with refusing(path):
+    with as_damaged_file_error(path):
         check_is("model", kind, str)
         model = known[str(kind)](**read_parameters(header["parameters"], arrays))
         state = header["values"], arrays

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hidegl.files.arrays import read_npy, read_npz
+from hidegl.basics.errors import OperationError, UsageError, damaged, joined_names
+from hidegl.files.array_files import read_npy, read_npz
 from hidegl.files.csv import read_csv
 from hidegl.files.documents import read_arrow, read_jsonl
-from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.sheets import read_xlsx
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
@@ -37,22 +37,24 @@ def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
-        raise UseError(f"no such file or folder: {path}" + (f" (there is {named(sorted(close), 3)})" if close else ""))
+        raise UsageError(
+            f"no such file or folder: {path}" + (f" (there is {joined_names(sorted(close), 3)})" if close else "")
+        )
     if path.is_dir():
         files = sorted(path.glob("*.parquet")) or sorted(path.glob("*.pq"))
         if not files:
-            raise UseError(f"the folder {path} holds no .parquet file and no image")
+            raise UsageError(f"the folder {path} holds no .parquet file and no image")
         return checked(path, lambda: ParquetTable(files))
     if not path.is_file():
-        raise UseError(f"{path} is a device or a pipe: name a file, or - for standard input")
+        raise UsageError(f"{path} is a device or a pipe: name a file, or - for standard input")
     if (ending := ending_of(path)) not in (*READERS, *TEXT):
-        raise UseError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {KNOWN}")
+        raise UsageError(f"{path}: the ending {path.suffix or '(none)'!r} is not known; use {KNOWN}")
     if path.stat().st_size == 0:
-        raise UseError(f"{path} is empty")
+        raise UsageError(f"{path} is empty")
     if ending in TEXT:
         return checked(path, lambda: read_csv(path, encoding, numbers=numbers))
     if encoding is not None:
-        raise UseError(f"an encoding is for text files, and {path} is not one")
+        raise UsageError(f"an encoding is for text files, and {path} is not one")
     return checked(path, lambda: READERS[ending](path))
 
 
@@ -68,13 +70,13 @@ def open_tables(paths: Sequence[Path], *, encoding: str | None = None) -> Table:
     for path, table in zip(paths, tables, strict=True):
         missing = [name for name in first.names if name not in table.names]
         if missing:
-            raise UseError(f"{path} has no column {named(missing)}, which {paths[0].name} has")
+            raise UsageError(f"{path} has no column {joined_names(missing)}, which {paths[0].name} has")
         matrices.append(table.matrix if isinstance(table, MemoryTable) else None)
         parts.append(pa.table({name: table.column(name) for name in first.names}))
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except pa.ArrowTypeError as error:
-        raise UseError(f"columns of the same name hold different things in {named(paths)}: {error}") from error
+        raise UsageError(f"columns of the same name hold different things in {joined_names(paths)}: {error}") from error
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return MemoryTable(whole, notes, stacked_matrices(paths, matrices), first.layout, stacked_texts(tables))
 
@@ -88,7 +90,7 @@ def stacked_texts(tables: Sequence[Table]) -> pa.Table | None:
 def stacked_matrices(paths: Sequence[Path], matrices: list[np.ndarray | None]) -> np.ndarray | None:
     widths = {None if matrix is None else matrix.shape[1] for matrix in matrices}
     if len(widths) > 1:
-        raise UseError(f"{named(paths)} must be tables, or matrices with the same number of columns")
+        raise UsageError(f"{joined_names(paths)} must be tables, or matrices with the same number of columns")
     given = [matrix for matrix in matrices if matrix is not None]
     return np.concatenate(given) if given else None
 
@@ -101,14 +103,14 @@ def ending_of(path: Path) -> str:
 def checked(path: Path, read: Callable[[], Table]) -> Table:
     try:
         table = read()
-    except (UseError, WorkError):
+    except (UsageError, OperationError):
         raise
     except PermissionError as error:
-        raise WorkError(f"no permission to read {path}: check its permissions") from error
+        raise OperationError(f"no permission to read {path}: check its permissions") from error
     except MemoryError:
         raise
     except Exception as error:  # whatever bytes of anybody lead to
         raise damaged(path) from error
     if table.n_rows == 0:
-        raise UseError(f"{path} holds no rows")
+        raise UsageError(f"{path} holds no rows")
     return table

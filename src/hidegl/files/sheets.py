@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hidegl.basics.coded_texts import CodedText
+from hidegl.basics.errors import OperationError, UsageError, damaged, joined_names
 from hidegl.basics.memory import available_memory, check_room, readable
 from hidegl.files.column_types import EXACT
-from hidegl.files.mistakes import UseError, WorkError, damaged, named
 from hidegl.files.tables import MemoryTable
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_xlsx(path: Path) -> MemoryTable:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
-        raise WorkError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
+        raise OperationError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
     check_unpacked(path)
     try:
         book = CalamineWorkbook.from_path(str(path))
@@ -53,7 +53,7 @@ def read_xlsx(path: Path) -> MemoryTable:
     names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
-        raise UseError(f"{path} has two columns named {named(map(repr, doubled))}: rename one")
+        raise UsageError(f"{path} has two columns named {joined_names(map(repr, doubled))}: rename one")
     columns = zip(*lines, strict=True) if lines else [[] for _ in names]
     table = pa.table({name: cells(list(values)) for name, values in zip(names, columns, strict=True)})
     return MemoryTable(table, about_other_sheets(path, book, number))
@@ -77,7 +77,7 @@ def about_other_sheets(path: Path, book: CalamineWorkbook, number: int) -> tuple
     if not others:
         return ()
     read = book.sheet_names[number]
-    text = f"{path.name} has {len(others) + 1} sheets: {read!r} is read, and not {named(others, 8)}"
+    text = f"{path.name} has {len(others) + 1} sheets: {read!r} is read, and not {joined_names(others, 8)}"
     return (CodedText(text, "other-sheets"),)
 
 
@@ -121,7 +121,7 @@ def check_extent(path: Path, number: int) -> None:
         n_rows, n_columns, filled = extent(book, found[0]) if found else (0, 0, 0)
     size, available = n_rows * n_columns, available_memory()
     if size > max(MANY_CELLS, MOST_EMPTY * filled) or BYTES_PER_CELL * size > available:
-        raise WorkError(
+        raise OperationError(
             f"{path} has {n_rows:,} rows and {n_columns:,} columns up to its farthest cells, with {filled:,} cells "
             f"that hold something, and takes {readable(BYTES_PER_CELL * size)} of memory, of which "
             f"{readable(available)} are free: delete the far cells"

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import OperationError, UsageError, joined_names
 from hidegl.files.arrow import plain_schema, sound
-from hidegl.files.mistakes import UseError, WorkError, named
 
 if TYPE_CHECKING:
     from hidegl.files.csv import CsvLayout
@@ -47,7 +47,7 @@ class Table(ABC):
         """A column of the first batch."""
         batch = next(self.batches([name]), None)
         if batch is None:
-            raise WorkError("the data cannot be read: it is said to have rows, but holds none")
+            raise OperationError("the data cannot be read: it is said to have rows, but holds none")
         return batch.column(0)
 
     @property
@@ -104,7 +104,7 @@ class ParquetTable(Table):
         for file in self.files[1:]:
             missing = [name for name in self.schema.names if name not in pq.read_schema(file).names]
             if missing:
-                raise UseError(f"{file} has no column {named(missing)}, which {self.files[0].name} has")
+                raise UsageError(f"{file} has no column {joined_names(missing)}, which {self.files[0].name} has")
         sizes = [pq.read_metadata(file).num_rows for file in self.files]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
         self.n_rows = int(self._starts[-1])

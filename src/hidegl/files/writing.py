@@ -19,9 +19,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import OperationError
 from hidegl.basics.whole_files import replacing
-from hidegl.files.mistakes import WorkError
-from hidegl.files.reading import pyarrow_for
+from hidegl.files.input_rows import pyarrow_for
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 Block = Mapping[str, Any]
@@ -85,7 +85,9 @@ def explaining(path: Path) -> Iterator[None]:
         if type(error).__name__ not in ("ArrowInvalid", "ArrowNotImplementedError", "ArrowTypeError"):
             raise
         said = " ".join(str(error).split())[:MOST_SAID]
-        raise WorkError(f"{path} cannot hold all columns: {said}; write another format, or leave them out") from error
+        raise OperationError(
+            f"{path} cannot hold all columns: {said}; write another format, or leave them out"
+        ) from error
 
 
 def without_formulas(block: Block) -> Block:

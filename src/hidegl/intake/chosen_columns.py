@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hidegl.basics.errors import UsageError, did_you_mean, joined_names
 from hidegl.basics.memory import available_memory
 from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, given_kind, kind_of
-from hidegl.files.arrays import MEMORY_SHARE
+from hidegl.files.array_files import MEMORY_SHARE
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -23,7 +24,6 @@ from hidegl.files.columns import (
     vectors,
     width,
 )
-from hidegl.files.mistakes import UseError, named, perhaps
 from hidegl.files.own_files import own_columns
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 from hidegl.intake.text_rows import FEW_NUMBERS, telling_text
@@ -82,8 +82,8 @@ class Columns:
 def check_known(table: Table, names: Iterable[str], option: str) -> None:
     for name in names:
         if name not in table.names:
-            has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
-            raise UseError(f"{option}: there is no column {name!r}{perhaps(name, table.names) or '; ' + has}")
+            has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
+            raise UsageError(f"{option}: there is no column {name!r}{did_you_mean(name, table.names) or '; ' + has}")
 
 
 def choose_columns(
@@ -109,13 +109,13 @@ def choose_columns(
     left_out |= dict.fromkeys(label_columns, "the label")
     for name in wanted or ():
         if name in left_out:
-            raise UseError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
     forced = forced_kinds(table, kinds_wanted or {}, left_out)
     if text:
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
         if wanted:
-            raise UseError("--columns is for files with named columns; a matrix is used as a whole")
+            raise UsageError("--columns is for files with named columns; a matrix is used as a whole")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
     names = wanted or [name for name in table.names if name not in left_out]
@@ -134,7 +134,7 @@ def choose_columns(
         why = f"the text in {about!r} is used; --columns takes other columns instead"
         return Columns([about], "texts", left_out | {name: why for name in used if name != about})
     if not used:
-        raise UseError(
+        raise UsageError(
             f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
         )
     return Columns(list(used), "table", left_out, used)
@@ -157,7 +157,7 @@ def of_longest(
 ) -> Columns:
     """The longest of several columns of vectors."""
     if wanted and len(wanted) > 1:
-        raise UseError(f"--columns takes one column of vectors or several others, got {named(wanted)}")
+        raise UsageError(f"--columns takes one column of vectors or several others, got {joined_names(wanted)}")
     best = max(of_vectors, key=lambda name: width(table, name))
     others = dict.fromkeys((name for name in names if name != best), f"the vectors in {best!r} are used")
     return Columns([best], "vectors", left_out | others)
@@ -166,13 +166,13 @@ def of_longest(
 def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:
     """The columns of text that were asked for."""
     if wanted:
-        raise UseError("--text and --columns exclude each other: --columns takes texts too, by their words")
+        raise UsageError("--text and --columns exclude each other: --columns takes texts too, by their words")
     for name in text:
         if name in left_out:
-            raise UseError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
         if not is_text(kind := table.schema.field(name).type) and not pa.types.is_null(kind):
             held = "numbers" if is_numeric(kind) else spoken(kind)
-            raise UseError(f"--text: {name!r} holds {held}, not text; --columns {name} learns from {held}")
+            raise UsageError(f"--text: {name!r} holds {held}, not text; --columns {name} learns from {held}")
     others = [name for name in table.names if name not in (*left_out, *text)]
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
@@ -192,11 +192,11 @@ def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str])
     forced = {}
     for name, kind in wanted.items():
         if name in left_out:
-            raise UseError(f"--as {name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(f"--as {name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}")
         try:
             forced[name] = given_kind(name, beginning(table, name), kind)
         except ValueError as error:
-            raise UseError(f"--as {name}={kind}: {error}") from error
+            raise UsageError(f"--as {name}={kind}: {error}") from error
     return forced
 
 
@@ -221,7 +221,7 @@ def wanted_kind(table: Table, name: str) -> Kind:
         return Kind("number")
     if is_text(kind) and column.null_count < len(column):
         return Kind("category" if len(column.unique()) <= MOST_LEVELS else "text")
-    raise UseError(f"--columns: {name!r} cannot be learned from: {found.reason}")
+    raise UsageError(f"--columns: {name!r} cannot be learned from: {found.reason}")
 
 
 def beginning(table: Table, name: str) -> pa.ChunkedArray:
@@ -230,7 +230,7 @@ def beginning(table: Table, name: str) -> pa.ChunkedArray:
 
 def explain(left_out: dict[str, str]) -> str:
     by_reason = Columns([], "", left_out).reasons
-    return "; ".join(f"{named(names, 3)} ({reason})" for reason, names in by_reason.items())
+    return "; ".join(f"{joined_names(names, 3)} ({reason})" for reason, names in by_reason.items())
 
 
 def matrix_of(table: Table, columns: Columns) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hidegl.basics.coded_texts import CodedText
 from hidegl.intake.label_values import known
 from hidegl.intake.notes import Notes
-from hidegl.showing.report.rows import shortened
+from hidegl.showing.report.row_texts import shortened
 
 LONGEST_EXAMPLE = 60
 

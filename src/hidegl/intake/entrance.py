@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hidegl.basics.checks import check_count
-from hidegl.files.mistakes import UseError, WorkError
+from hidegl.basics.errors import OperationError, UsageError
 from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_data import source_of
 from hidegl.intake.given_labels import find_labels
@@ -204,7 +204,7 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
     if not isinstance(data, Task):
         return read(data, labels, **options)
     if options:
-        raise UseError(f"{', '.join(options)} is for hidegl.read, which made this task")
+        raise UsageError(f"{', '.join(options)} is for hidegl.read, which made this task")
     notes = Notes(words=in_python)
     if labels is None:
         return replace(data, notes=notes)
@@ -247,7 +247,7 @@ def speaking_python() -> Iterator[None]:
     """Errors of this context name options as in Python."""
     try:
         yield
-    except (UseError, WorkError) as error:
+    except (UsageError, OperationError) as error:
         text = in_python(str(error))
         if text == str(error):
             raise
@@ -255,4 +255,4 @@ def speaking_python() -> Iterator[None]:
 
 
 def type_of(error: Exception) -> Callable[[str], Exception]:
-    return UseError if isinstance(error, UseError) else WorkError
+    return UsageError if isinstance(error, UsageError) else OperationError

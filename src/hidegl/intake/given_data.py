@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hidegl.basics.errors import UsageError
 from hidegl.embedding.images import ENDINGS
 from hidegl.embedding.raw import holds_texts, is_frame
-from hidegl.embedding.tables import as_table
-from hidegl.files.mistakes import UseError
+from hidegl.embedding.table_encoder import as_table
 from hidegl.files.tables import MemoryTable
 from hidegl.intake.image_rows import PATH
 from hidegl.intake.sources import MemorySource, Source
@@ -53,9 +53,9 @@ def of_frame(frame: Any) -> MemorySource:
     try:
         table = as_table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise UseError(f"data: a column of the data frame holds different things: {error}") from error
+        raise UsageError(f"data: a column of the data frame holds different things: {error}") from error
     if len(set(table.column_names)) < table.num_columns:
-        raise UseError("data: two columns of the data frame have the same name: rename one")
+        raise UsageError("data: two columns of the data frame have the same name: rename one")
     return MemorySource(MemoryTable(table), "the data frame", frame=frame)
 
 
@@ -86,11 +86,11 @@ def of_images(images: Sequence[Any]) -> MemorySource:
 
 def of_array(data: Any) -> MemorySource:
     if hasattr(data, "tocsr"):
-        raise UseError("data is a sparse matrix: give it to hidegl.AutoHiDeGL().fit(X, y)")
+        raise UsageError("data is a sparse matrix: give it to hidegl.AutoHiDeGL().fit(X, y)")
     try:
         matrix = np.asarray(data)
     except ValueError as error:
-        raise UseError(f"data must be {TAKEN}: {error}") from error
+        raise UsageError(f"data must be {TAKEN}: {error}") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or not matrix.shape[1]:
-        raise UseError(f"data must be {TAKEN}; got {type(data).__name__} of the shape {matrix.shape}")
+        raise UsageError(f"data must be {TAKEN}; got {type(data).__name__} of the shape {matrix.shape}")
     return MemorySource(MemoryTable(pa.table({}), matrix=matrix), f"an array of {matrix.shape[1]:,} columns")

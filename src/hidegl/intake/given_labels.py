@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.files.mistakes import UseError, named
+from hidegl.basics.errors import UsageError, joined_names
 from hidegl.files.own_files import FILE, result_columns
 from hidegl.files.tables import Table
 from hidegl.intake.label_sources import LABEL_NAMES, LabelSource, Place, SourceReader
@@ -50,18 +50,18 @@ class GivenLabels:
         if what is None:
             return
         if self.y is None:
-            raise UseError(
+            raise UsageError(
                 f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {source}` says "
                 f"which rows to label first"
             )
         if self.n_labels == 0:
-            raise UseError(
+            raise UsageError(
                 f"no labels yet in {self.source}, only blanks: fill in some; `hidegl suggest {source}` says which rows "
                 f"help most"
             )
         if len(self.classes) == 1:
             told = "".join(f"; {note}" for note in self.notes)
-            raise UseError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
+            raise UsageError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
 
 
 def find_labels(
@@ -170,5 +170,5 @@ def merged_names(found: GivenLabels) -> GivenLabels:
         others = [name for name in alike if name != usual]
         places = [i for i, name in enumerate(found.y.tolist()) if name in others]
         found.y[places] = usual
-        found.notes.append(f"{named(others)} counts as {usual!r}, in {len(places):,} rows")
+        found.notes.append(f"{joined_names(others)} counts as {usual!r}, in {len(places):,} rows")
     return found

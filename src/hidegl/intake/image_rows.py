@@ -14,11 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
+from hidegl.basics.errors import UsageError, joined_names
 from hidegl.basics.progress import Progress
 from hidegl.embedding import ImageEmbedder, efficientnet
 from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
-from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.intake.notes import Notes
 from hidegl.intake.sources import MemorySource, Source
@@ -29,7 +29,7 @@ from hidegl.spreading.labels import is_blank
 PATH = "path"
 """The column that identifies an image: its path in the folder."""
 
-THUMBNAIL, LARGEST = 72, 1024
+THUMBNAIL, LARGEST_SIDE = 72, 1024
 """The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
 
 MEDIA = "image/webp"
@@ -61,7 +61,7 @@ def items_of(source: Source | MemorySource) -> tuple[list[Any], list[str]]:
     if not source.is_folder:
         missing = [path for path in source.paths if not path.is_file()]
         if missing:
-            raise UseError(f"no such file or folder: {missing[0]}")
+            raise UsageError(f"no such file or folder: {missing[0]}")
         return list(source.paths), [str(path) for path in source.paths]
     paths = sorted(images_under(source.paths[0]))
     return paths, [path.relative_to(source.paths[0]).as_posix() for path in paths]
@@ -91,9 +91,9 @@ def learned(source: Source | MemorySource, notes: Notes, name: str, *, cached: b
             embedder = read_image_embedder(place, name) or ImageEmbedder(name).fit(paths)
         keep_embedder(place, embedder, time.perf_counter() - begun)
     except UnreadableImageError as error:
-        raise UseError(f"none of the {len(paths):,} images in {source} can be read") from error
+        raise UsageError(f"none of the {len(paths):,} images in {source} can be read") from error
     except (ImportError, ValueError, OSError) as error:
-        raise UseError(f"--embedder: {error}") from error
+        raise UsageError(f"--embedder: {error}") from error
     rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
         notes.warn(
@@ -117,10 +117,12 @@ def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedde
         how = f"in {taken:.1f} s"
     readable: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
     if not readable.any():
-        raise UseError(f"none of the {len(paths):,} images in {source} can be read")
+        raise UsageError(f"none of the {len(paths):,} images in {source} can be read")
     notes.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
     broken = [names[place] for place in np.flatnonzero(~readable)]
-    left_out = (f"{len(broken):,} of the images cannot be read and are left out: {named(broken, 3)}",) if broken else ()
+    left_out = (
+        (f"{len(broken):,} of the images cannot be read and are left out: {joined_names(broken, 3)}",) if broken else ()
+    )
     table = pa.table({PATH: pa.array([names[place] for place in np.flatnonzero(readable)], pa.string())})
     return ImageRows(vectors[readable], MemoryTable(table, left_out), readable)
 
@@ -159,7 +161,7 @@ def thumbnails(source: Source | MemorySource, table: Table, rows: Sequence[int] 
 
 def image_of(source: Source | MemorySource, table: Table, row: int) -> tuple[bytes, str]:
     """An image for a browser, and its media type. It is empty if it cannot be read any more."""
-    return shrunk(items_at(source, table, [row])[0], LARGEST), MEDIA
+    return shrunk(items_at(source, table, [row])[0], LARGEST_SIDE), MEDIA
 
 
 def items_at(source: Source | MemorySource, table: Table, rows: Sequence[int] | NDArray[np.intp]) -> list[Any]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hidegl.basics.errors import UsageError
 from hidegl.embedding.column_kinds import WANTED
-from hidegl.files.mistakes import UseError
 
 
 class InputOptions(NamedTuple):
@@ -48,7 +48,7 @@ def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
         found = {name.strip(): kind.strip() for name, _, kind in parts}
     for name, kind in found.items():
         if not name or kind not in WANTED:
-            raise UseError(
+            raise UsageError(
                 f"--as {name}={kind}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}"
             )
     return found

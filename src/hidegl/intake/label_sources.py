@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from hidegl.annotation.label_files import read_label_columns, read_labels
 from hidegl.annotation.row_keys import RowKeys, placed_rows
+from hidegl.basics.errors import UsageError, did_you_mean, joined_names
 from hidegl.embedding.raw import is_frame
-from hidegl.embedding.tables import as_table
-from hidegl.files.mistakes import UseError, named, perhaps
+from hidegl.embedding.table_encoder import as_table
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import COLUMN, FILE, FOLDERS, Mark, MarkedFile, result_columns
 from hidegl.files.tables import MemoryTable, Table
@@ -71,11 +71,11 @@ class SourceReader:
             return self.of_column(str(wanted))
         path, names = Path(wanted), self.table.names
         if not path.exists():
-            has = f"; the columns are {named(names, 8)}" if names else "; the data has no named columns"
-            advice = perhaps(str(wanted), names) or has
-            raise UseError(f"--labels {wanted}: there is no such column and no such file{advice}")
+            has = f"; the columns are {joined_names(names, 8)}" if names else "; the data has no named columns"
+            advice = did_you_mean(str(wanted), names) or has
+            raise UsageError(f"--labels {wanted}: there is no such column and no such file{advice}")
         if not (path.is_file() or path.is_dir()):
-            raise UseError(f"--labels {wanted} is a device or a pipe: name a file")
+            raise UsageError(f"--labels {wanted} is a device or a pipe: name a file")
         return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
 
     def read_remembered(self, place: Place, by: LabelSource) -> LabelSource:
@@ -87,7 +87,7 @@ class SourceReader:
             missing = f"{name}, which is not there any more: put it back, or name it with --labels as well"
         else:
             return self.read(Path(name) if kind == FILE else name)
-        raise UseError(
+        raise UsageError(
             f"{by.words} goes on from the labels in {missing}; to use its labels alone, delete its last column"
         )
 
@@ -100,7 +100,7 @@ class SourceReader:
         """One label per row."""
         array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
         if len(array) != self.table.n_rows:
-            raise UseError(
+            raise UsageError(
                 f"--labels has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label per "
                 f"row, None where there is none"
             )
@@ -132,7 +132,7 @@ class SourceReader:
         if path.suffix == ".npy":
             values = load_label_array(path)
             if len(values) != self.table.n_rows:
-                raise UseError(
+                raise UsageError(
                     f"{path} has {len(values):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
                     f"per row"
                 )
@@ -153,7 +153,7 @@ class SourceReader:
         if value is None:
             rest = [name for name in lines.names if name not in (key, names.get("row"))]
             if len(rest) != 1:
-                raise UseError(f"{path} must have a column named label; it has {named(lines.names)}")
+                raise UsageError(f"{path} must have a column named label; it has {joined_names(lines.names)}")
             value = rest[0]
         given, told = only_given(lines, own[0] if own else value)
         found, notes = parse_labels(given, str(path))
@@ -176,7 +176,7 @@ class SourceReader:
         elif lines.n_rows == n_rows:
             rows = np.arange(n_rows)
         else:
-            raise UseError(
+            raise UsageError(
                 f"{path} has {lines.n_rows:,} rows, but the data has {n_rows:,}: give one label per row, or add a "
                 f"column 'row' with row numbers from 0, or name an id column of both files with --id"
             )
@@ -208,7 +208,7 @@ class SourceReader:
             stored = {line: (number_of(numbers, line), str(marked.keys[line])) for line in with_key}
             where = placed_lines(stored, keys)
         if with_key and not where and mark.n_rows != self.table.n_rows:
-            raise UseError(
+            raise UsageError(
                 f"{path} was written for a table of {mark.n_rows:,} rows, and none of its rows is in this one of "
                 f"{self.table.n_rows:,}"
             )
@@ -216,7 +216,7 @@ class SourceReader:
         by_number = [line for line in labelled if marked.keys[line] is None or not where]
         if by_number:
             if marked.row is None:
-                raise UseError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
+                raise UsageError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
             column = lines.column(marked.row).take(pa.array(by_number))
             rows[by_number] = rows_by_number(column, self.table.n_rows, path)
         y = placed(found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
@@ -235,7 +235,7 @@ def as_arrow(values: Any) -> pa.ChunkedArray:
     """Labels from Python as a column."""
     array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
     if array.ndim != 1:
-        raise UseError(f"--labels must have one dimension, got the shape {array.shape}")
+        raise UsageError(f"--labels must have one dimension, got the shape {array.shape}")
     if array.dtype.kind in "US":
         array = array.astype(str).astype(object)
     plain = [None if value is None or value != value else value for value in array.tolist()]
@@ -294,7 +294,7 @@ def placed(
     for place in np.flatnonzero(known(found) & (rows >= 0)).tolist():
         row, label = rows[place], found[place : place + 1].tolist()[0]
         if y[row] not in (None, label):
-            raise UseError(
+            raise UsageError(
                 f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
             )
         y[row] = label
@@ -312,11 +312,11 @@ def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
 
 def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object) -> NDArray[np.intp]:
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise UseError(f"{path}: the column 'row' must hold row numbers, from 0")
+        raise UsageError(f"{path}: the column 'row' must hold row numbers, from 0")
     rows = column.to_numpy()
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        raise UseError(f"{path}: there is no row {outside[0]}; the data has rows 0 to {n_rows - 1:,}")
+        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows 0 to {n_rows - 1:,}")
     return rows.astype(np.intp)
 
 
@@ -324,7 +324,7 @@ def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> 
     place = {str(value): number for number, value in enumerate(ids.to_pylist())}
     missing = [value for value in wanted.to_pylist() if str(value) not in place]
     if missing:
-        raise UseError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
+        raise UsageError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
     if len(place) < len(ids):
-        raise UseError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
+        raise UsageError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
     return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hidegl.basics.errors import UsageError, unreadable_array
 from hidegl.files.column_types import EXACT
 from hidegl.files.columns import is_text, spoken
-from hidegl.files.mistakes import UseError, unreadable_array
 from hidegl.spreading.labels import UNLABELLED, is_blank
 
 MOST_CLASSES = 1000
@@ -28,7 +28,7 @@ def load_label_array(path: Path) -> NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable_array(path, error) from error
     if values.ndim != 1 and values.size != len(values):
-        raise UseError(f"{path} must hold one label per row, got an array of shape {values.shape}")
+        raise UsageError(f"{path} must hold one label per row, got an array of shape {values.shape}")
     return values.reshape(-1)
 
 
@@ -56,12 +56,12 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
         for text, n in blank.items():
             notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
-        raise UseError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
+        raise UsageError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
     if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
         notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
-        raise UseError(
+        raise UsageError(
             f"{where} holds {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
             f"text? Name the column or file of the labels with --labels"
         )
@@ -79,10 +79,10 @@ def integers(column: pa.ChunkedArray) -> NDArray[Any]:
 def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
     if np.any(np.abs(given) > EXACT):
-        raise UseError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
+        raise UsageError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
-        raise UseError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
+        raise UsageError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
     return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
 
 

@@ -73,7 +73,7 @@ class Result:
         A data frame of the kind that you gave; otherwise one of pandas, or a table of pyarrow where pandas is missing.
         """
         rows = self.model.labelled_rows()
-        names = ResultNames.beside(self.task.kept)
+        names = ResultNames.free_in(self.task.kept)
         takes = None if self.acceptance is None else self.acceptance.takes
         columns = names.columns(rows, takes)
         own = {name: self.task.table.column(name) for name in self.task.kept}

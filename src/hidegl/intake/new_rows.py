@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hidegl.basics.errors import GapsError, UsageError, joined_names
 from hidegl.embedding import Embedder, ImageEmbedder, TableEncoder, TextEmbedder
 from hidegl.files.columns import NamedNumbers, is_text, stacked
-from hidegl.files.mistakes import GapsError, UseError, named
-from hidegl.files.reading import read_rows
+from hidegl.files.input_rows import read_rows
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import Columns, choose_columns, matrix_of, stays_on_disk
 from hidegl.intake.input_options import InputOptions, split
@@ -27,7 +27,7 @@ def new_rows(
     is_of_images = isinstance(embedder, ImageEmbedder)
     if is_of_images != image_rows.are_in(source):
         made_from, but = ("images", "a table or a matrix") if is_of_images else ("a table or a matrix", "images")
-        raise UseError(f"{model_path} was made from {made_from}, but {source} holds {but}")
+        raise UsageError(f"{model_path} was made from {made_from}, but {source} holds {but}")
     if isinstance(embedder, ImageEmbedder):
         found = image_rows.embedded(source, notes, embedder, cached=options.cache)
         of_images = Columns([], "images")
@@ -35,7 +35,7 @@ def new_rows(
         task.safe_csv = options.safe_csv
         return told(task, notes)
     if options.text and not isinstance(embedder, TextEmbedder):
-        raise UseError(f"--text is for models of texts, but {model_path} was made from numbers")
+        raise UsageError(f"--text is for models of texts, but {model_path} was made from numbers")
     table = opened(source, options)
     if options.id_column is not None:
         check_id(table, options.id_column)
@@ -44,7 +44,7 @@ def new_rows(
     held = set(table.names)
     missing = [name for name in wanted or () if name not in held]
     if missing:
-        raise UseError(f"{source} lacks columns that the model learned from: {named(missing)}")
+        raise UsageError(f"{source} lacks columns that the model learned from: {joined_names(missing)}")
     task = Task(source, table, Columns([], "matrix"), NO_LABELS, options.id_column, safe_csv=options.safe_csv)
     if isinstance(embedder, TextEmbedder):
         return told(with_texts(task, embedder, wanted or [], notes, options), notes)
@@ -70,7 +70,7 @@ def told(task: Task, notes: Notes) -> Task:
 
 def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Notes, options: InputOptions) -> Task:
     if not names or not all(is_text(task.table.schema.field(name).type) for name in names):
-        raise UseError("the model labels texts: name their column with --text")
+        raise UsageError("the model labels texts: name their column with --text")
     task.columns = Columns(names, "texts")
     task.rows = TextVectors(task.source.path, notes, cached=options.cache).of(texts_of(task.table, names), embedder)
     return task
@@ -79,7 +79,7 @@ def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Note
 def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes) -> Task:
     """Columns with other names are taken in the order in which they are named."""
     if len(names) != len(encoder.input_names):
-        raise UseError(
+        raise UsageError(
             f"--columns must name {len(encoder.input_names)} columns, in the order of those that the model learned "
             f"from, got {len(names)}"
         )
@@ -102,7 +102,7 @@ def with_numbers(task: Task, names: list[str] | None) -> Task:
         try:
             task.rows = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
         except GapsError as error:
-            raise UseError(f"{error.found}: fill them in, the model learned from these columns") from error
+            raise UsageError(f"{error.found}: fill them in, the model learned from these columns") from error
     else:
         task.rows = matrix_of(task.table, columns)
     return task

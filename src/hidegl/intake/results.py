@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hidegl.files.mistakes import WorkError, named, writing
+from hidegl.basics.errors import OperationError, joined_names, writing
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import (
     FAMILIARITY,
@@ -45,12 +45,12 @@ class ResultNames:
     """Which names were taken, for the user."""
 
     @classmethod
-    def beside(cls, names: Sequence[str], *, with_familiarity: bool = False) -> ResultNames:
+    def free_in(cls, names: Sequence[str], *, with_familiarity: bool = False) -> ResultNames:
         wanted = (*RESULTS, FAMILIARITY) if with_familiarity else RESULTS
         prefix = free_prefix(names, wanted)
         if not prefix:
             return cls(prefix, None)
-        taken = named(repr(name) for name in names if name.lower() in wanted)
+        taken = joined_names(repr(name) for name in names if name.lower() in wanted)
         return cls(prefix, f"the data has a column {taken} of its own: results are in {prefix}label and so on")
 
     def columns(
@@ -116,7 +116,7 @@ def n_filled_in(path: Path) -> int:
         return 0
     try:
         table = open_table(path)
-    except (ValueError, WorkError):
+    except (ValueError, OperationError):
         return 0
     marked = MarkedFile.of(table)
     if marked is None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from hidegl.files.mistakes import UseError, WorkError, named
+from hidegl.basics.errors import OperationError, UsageError, joined_names
 from hidegl.files.opening import open_table, open_tables
 from hidegl.files.tables import MemoryTable, Table
 
@@ -37,23 +37,23 @@ class Source:
     def of(cls, data: list[Path]) -> Source:
         for path in data:
             if re.match(r"[a-z]+:/", str(path)):
-                raise UseError(f"{path} is an address, and hidegl reads files: download it first")
+                raise UsageError(f"{path} is an address, and hidegl reads files: download it first")
         if Path(STANDARD_INPUT) in data:
             if len(data) > 1:
-                raise UseError("standard input (-) cannot be read together with files")
+                raise UsageError("standard input (-) cannot be read together with files")
             return cls.of_input()
         paths = [path for given in data for path in matching(given)]
         doubled = sorted({str(path) for path in paths if paths.count(path) > 1}) if len(set(paths)) < len(paths) else []
         if doubled:
-            raise UseError(f"{doubled[0]} is given twice")
-        spoken = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({named(paths, 2)})"
+            raise UsageError(f"{doubled[0]} is given twice")
+        spoken = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({joined_names(paths, 2)})"
         return cls(tuple(paths), paths[0], spoken)
 
     @classmethod
     def of_input(cls) -> Source:
         content = sys.stdin.buffer.read()
         if not content:
-            raise UseError("standard input is empty")
+            raise UsageError("standard input is empty")
         folder = Path(tempfile.mkdtemp(prefix="hidegl-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = folder / "stdin"
@@ -73,7 +73,7 @@ class Source:
     def pattern(self) -> Path:
         """What `read_rows` takes."""
         if len(self.paths) > 1:
-            raise UseError(f"{self} do not fit into memory: put them alone into a folder, and give that")
+            raise UsageError(f"{self} do not fit into memory: put them alone into a folder, and give that")
         return self.paths[0]
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Source:
     def open(self, encoding: str | None = None) -> Table:
         try:
             return open_tables(self.paths, encoding=encoding)
-        except (UseError, WorkError) as error:
+        except (UsageError, OperationError) as error:
             if not self.is_input:
                 raise
             raise type(error)(str(error).replace(str(self.paths[0]), str(self))) from error
@@ -111,16 +111,16 @@ class MemorySource:
 
     @property
     def pattern(self) -> Path:
-        raise UseError(f"{self} do not fit into memory")
+        raise UsageError(f"{self} do not fit into memory")
 
     def __str__(self) -> str:
         return self.spoken
 
     def open(self, encoding: str | None = None) -> Table:
         if encoding is not None:
-            raise UseError(f"--encoding is for text files, got {self}")
+            raise UsageError(f"--encoding is for text files, got {self}")
         if not self.table.n_rows:
-            raise UseError(f"{self} holds no rows")
+            raise UsageError(f"{self} holds no rows")
         return self.table
 
 
@@ -130,7 +130,7 @@ def matching(path: Path) -> list[Path]:
         return [path]
     found = sorted(path.parent.glob(path.name))
     if not found:
-        raise UseError(f"no file matches {path}")
+        raise UsageError(f"no file matches {path}")
     return found
 
 
@@ -147,12 +147,12 @@ def ending_by_content(path: Path, beginning: bytes) -> str:
 def with_table(source: Source | MemorySource, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
     """A matrix with the columns of a table beside it."""
     if not (isinstance(matrix, MemoryTable) and matrix.matrix is not None):
-        raise UseError(f"--table stands beside a matrix (.npy, .npz), but {source} is a table itself")
+        raise UsageError(f"--table stands beside a matrix (.npy, .npz), but {source} is a table itself")
     beside = open_table(path, encoding=encoding)
     if beside.n_rows != matrix.n_rows:
-        raise UseError(f"--table {path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}")
+        raise UsageError(f"--table {path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}")
     if isinstance(beside, MemoryTable) and beside.matrix is not None:
-        raise UseError(f"--table {path} is a matrix: give a table of ids, labels or texts")
+        raise UsageError(f"--table {path} is a matrix: give a table of ids, labels or texts")
     columns = {name: matrix.column(name) for name in matrix.names}
     columns |= {name: beside.column(name) for name in beside.names}
     return MemoryTable(pa.table(columns), (*matrix.notes, *beside.notes), matrix.matrix, beside.layout)

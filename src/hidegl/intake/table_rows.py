@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from hidegl.basics.errors import UsageError, joined_names
 from hidegl.embedding import TableEncoder
 from hidegl.embedding.column_reports import not_understood
 from hidegl.files.columns import NamedNumbers
-from hidegl.files.mistakes import UseError, named
 from hidegl.files.tables import Table
 from hidegl.intake.chosen_columns import Columns
 from hidegl.intake.notes import Notes
@@ -27,9 +27,9 @@ def encoded(encoder: TableEncoder, content: pa.Table, notes: Notes) -> Any:
     try:
         vectors = encoder.transform(content)
     except ValueError as error:
-        raise UseError(str(error)) from error
+        raise UsageError(str(error)) from error
     if encoder.filled_:
-        counts = named((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
+        counts = joined_names((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
         notes.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
     for column in encoder.encoded_:
         if (unread := encoder.unread_.get(column.name)) is not None:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.annotation.label_files import check_before_writing
 from hidegl.annotation.row_keys import RowKeys
+from hidegl.basics.errors import UsageError, joined_names
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
 from hidegl.embedding.column_reports import column_reports
 from hidegl.files.columns import is_text, is_vector
-from hidegl.files.mistakes import UseError, named
+from hidegl.files.input_rows import read_rows
 from hidegl.files.own_files import earlier_results, own_columns
-from hidegl.files.reading import read_rows
 from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows
@@ -103,9 +103,11 @@ class Task:
             kinds_wanted=kinds_in(options.kinds),
         )
         if options.embedder is not None and chosen.kind != "texts":
-            raise UseError(f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text")
+            raise UsageError(
+                f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text"
+            )
         if options.tune and chosen.kind != "texts":
-            raise UseError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
+            raise UsageError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
         given.require(options.labels_to, source)
         task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes)
         if options.store is not None and options.store.exists():
@@ -126,10 +128,10 @@ class Task:
             "--table": options.table,
         }
         if options.tune:
-            raise UseError(f"--tune is for texts, but {source} holds images")
+            raise UsageError(f"--tune is for texts, but {source} holds images")
         for option, value in refused.items():
             if value is not None:
-                raise UseError(f"{option} is for tables, but {source} holds images")
+                raise UsageError(f"{option} is for tables, but {source} holds images")
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
         given = find_labels(
@@ -156,7 +158,7 @@ class Task:
         kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
         others = [name for name in self.columns.kinds if name not in kinds]
         if not kinds:
-            raise UseError(f"{self.source} does not fit into memory, and has no columns of numbers to read in parts")
+            raise UsageError(f"{self.source} does not fit into memory, and has no columns of numbers to read in parts")
         left_out = self.columns.left_out | dict.fromkeys(others, "not a number, in a file larger than the memory")
         self.columns = Columns(list(kinds), "table", left_out, kinds)
 
@@ -308,8 +310,8 @@ def is_unique(column: pa.ChunkedArray) -> bool:
 
 def check_id(table: Table, id_column: str) -> None:
     if id_column not in table.names:
-        has = f"the columns are {named(table.names, 8)}" if table.names else "this file has no named columns"
-        raise UseError(f"--id: there is no column {id_column!r}; {has}")
+        has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
+        raise UsageError(f"--id: there is no column {id_column!r}; {has}")
 
 
 def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
@@ -317,7 +319,7 @@ def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
     of_images = image_rows.are_in(source)
     table: Table = image_rows.all_paths(source) if of_images else opened(source, options)
     if table.n_rows != n_rows:
-        raise UseError(
+        raise UsageError(
             f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
         )
     if options.id_column is not None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
+from hidegl.basics.errors import UsageError
 from hidegl.basics.progress import Progress
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
@@ -21,7 +22,6 @@ from hidegl.embedding.texts import as_texts
 from hidegl.embedding.tuning import n_pairs
 from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
-from hidegl.files.mistakes import UseError
 from hidegl.files.tables import Table
 from hidegl.intake.notes import Notes
 from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
@@ -57,7 +57,7 @@ def texts_of(table: Table, names: list[str]) -> list[str]:
     columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
     texts = as_texts(np.array(columns, dtype=object).T)
     if not any(text.strip() for text in texts):
-        raise UseError(f"the text in {' and '.join(map(repr, names))} is empty in every row")
+        raise UsageError(f"the text in {' and '.join(map(repr, names))} is empty in every row")
     return texts
 
 
@@ -76,7 +76,7 @@ class TextVectors:
             with functions_of_this_folder(name):
                 embedder = TextEmbedder(name).fit(texts)
         except (ImportError, ValueError, OSError) as error:
-            raise UseError(f"--embedder: {error}") from error
+            raise UsageError(f"--embedder: {error}") from error
         if y is not None:
             embedder = self._tuned(texts, embedder, Labels.read(y, len(texts)))
         vectors = self.of(texts, embedder)
@@ -101,7 +101,7 @@ class TextVectors:
                 progress.passing("tuning", n_pairs(labels))
                 embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
-            raise UseError(f"--tune: {error}") from error
+            raise UsageError(f"--tune: {error}") from error
         taken = time.perf_counter() - begun
         self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
         keep_tuned(place, embedder, taken)
@@ -118,7 +118,7 @@ class TextVectors:
             vectors = embedder.transform(texts)
         taken = time.perf_counter() - begun
         if not np.isfinite(vectors).all():
-            raise UseError(f"--embedder: {embedder.way_.name} gave NaN or infinity")
+            raise UsageError(f"--embedder: {embedder.way_.name} gave NaN or infinity")
         self._notes.note("embedded", f"{len(texts):,} texts by {embedder.way_.name} in {taken:.1f} s")
         keep(place, vectors, taken)
         return vectors

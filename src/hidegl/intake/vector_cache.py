@@ -16,8 +16,8 @@ from hidegl.basics.signatures import is_signed, sign
 from hidegl.basics.stored import Stored
 from hidegl.basics.whole_files import replacing
 from hidegl.embedding import ImageEmbedder, TextEmbedder, load_embedder
+from hidegl.embedding.embedder_state import embedder_values
 from hidegl.embedding.image_ways import OWN
-from hidegl.embedding.saved import embedder_values
 from hidegl.structure.views import LearnedView
 
 FOLDER = ".hidegl_cache"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
     from hidegl.paper.store import Store, Trial
-    from hidegl.paper.trials import Task
+    from hidegl.paper.trials import TrialBatch
 
 try:
     import typer
@@ -70,7 +70,7 @@ def paper(
 
 def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | None = None) -> None:
     """Run tasks until a table or figure is complete."""
-    from hidegl.paper.moons import save_figure1
+    from hidegl.paper.moon_graphs import save_figure1
 
     if what == What.fig1:
         path = store.folder / "figure1.npz"
@@ -85,7 +85,7 @@ def fit_missing(what: str, store: Store, *, quick: bool, jobs: int, only: str | 
         progress.end()
 
 
-def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[Task]:
+def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[TrialBatch]:
     """The tasks of a table or figure that are not done. Timings run last."""
     from hidegl.paper.quoted import TABLES
     from hidegl.paper.sensitivity import sensitivity_tasks
@@ -101,7 +101,7 @@ def lacking(what: str, store: Store, *, quick: bool, only: str | None) -> list[T
     return [task for task in tasks if only is None or only in f"{task.name} {task.title}"]
 
 
-def run(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Trial]]]:
+def run(tasks: list[TrialBatch], jobs: int) -> Iterator[tuple[TrialBatch, list[Trial]]]:
     """Each task with its trials when it is done, from this process or from several."""
     from threadpoolctl import threadpool_limits
 
@@ -129,7 +129,7 @@ class Counter:
         self.begun = time.perf_counter()
         self.shown = sys.stderr.isatty()
 
-    def done(self, task: Task) -> None:
+    def done(self, task: TrialBatch) -> None:
         self.count += 1
         left = (time.perf_counter() - self.begun) / self.count * (self.total - self.count)
         self._write(

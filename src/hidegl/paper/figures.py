@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.datasets import DATA_SETS
+from hidegl.paper.cells import Cell, PaperComparison
 from hidegl.paper.quoted import TABLES
-from hidegl.paper.results import Cell, Comparison
 from hidegl.paper.sensitivity import Curve
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def panels(rows: int, columns: int, height: float, **options: Any) -> tuple[Figu
 # All cells
 
 
-def overview(found: list[Comparison]) -> Figure:
+def overview(found: list[PaperComparison]) -> Figure:
     """One panel per data set: accuracy against the number of labels, the paper's and ours."""
     figure, axes = panels(3, 3, 6.6)
     names = [name for table in TABLES.values() for name in table]

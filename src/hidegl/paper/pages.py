@@ -14,17 +14,17 @@ import numpy as np
 from hidegl.basics.whole_files import replacing
 from hidegl.datasets import DATA_SETS
 from hidegl.paper import figures
+from hidegl.paper.cells import HONEST, Cell, Cells, PaperComparison, cells_of, comparisons, kinds_stored
 from hidegl.paper.methods import Grid
-from hidegl.paper.moons import N_NEIGHBOURS, N_POINTS
+from hidegl.paper.moon_graphs import N_NEIGHBOURS, N_POINTS
+from hidegl.paper.oracle_search import LABELLING, MOST_POINTS_OF_THE_PAPER, point_grid
 from hidegl.paper.problems import KINDS
 from hidegl.paper.quoted import TABLES, label_counts, quoted
-from hidegl.paper.results import HONEST, Cell, Cells, Comparison, cells_of, comparisons, kinds_stored
 from hidegl.paper.sensitivity import STORED_AS as SENSITIVITY
 from hidegl.paper.sensitivity import curves
 from hidegl.paper.store import Store, Trial
 from hidegl.paper.timing import DATA as TIMED
 from hidegl.paper.timing import STORED_AS as TIMING
-from hidegl.paper.tuning import LABELLING, MOST_POINTS_OF_THE_PAPER, point_grid
 
 MADE = "<!-- Made by `hidegl paper {what}` from the trials in trials/. Do not edit this page. -->\n\n"
 NO_RESULT = "**A quick run: a few draws on small substitutes for the data sets. These numbers mean nothing.**\n\n"
@@ -219,8 +219,8 @@ def average(pairs: list[tuple[Cell, float]]) -> str:
     return f"{mean(cell.mean for cell, _ in pairs):.2f}" if pairs else "–"
 
 
-def cells_table(found: list[Comparison]) -> str:
-    def beside(cell: Cell | None, paper: float) -> str:
+def cells_table(found: list[PaperComparison]) -> str:
+    def compared(cell: Cell | None, paper: float) -> str:
         return "–" if cell is None else f"{cell.mean:.2f} ± {cell.std:.2f} ({cell.mean - paper:+.2f})"
 
     rows = [
@@ -228,8 +228,8 @@ def cells_table(found: list[Comparison]) -> str:
             DATA_SETS[c.name].title,
             str(c.n_labels),
             f"{c.paper:.2f}",
-            beside(c.oracle, c.paper),
-            beside(c.honest, c.paper),
+            compared(c.oracle, c.paper),
+            compared(c.honest, c.paper),
             "–" if c.others is None else f"{c.others.mean:.2f}, {c.others.method}",
         ]
         for c in found
@@ -238,7 +238,7 @@ def cells_table(found: list[Comparison]) -> str:
     return markdown_table(head, rows)
 
 
-def below_table(found: list[Comparison]) -> str:
+def below_table(found: list[PaperComparison]) -> str:
     rows = []
     for c in found:
         if c.oracle is not None and not c.oracle.reaches(c.paper):

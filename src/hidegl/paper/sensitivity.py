@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 
 from hidegl.paper.methods import Grid, Setting, settings
+from hidegl.paper.oracle_search import label, learn, split
 from hidegl.paper.problems import problem
 from hidegl.paper.store import Store, Trial
-from hidegl.paper.trials import Task, frozen
-from hidegl.paper.tuning import label, learn, split
+from hidegl.paper.trials import TrialBatch, frozen
 
 DATA, VARIANT, KIND = "usps2", "HiDeGL(L-accurate)", "balanced"
 STORED_AS = "sensitivity"
@@ -28,12 +28,14 @@ LABELLING: Grid = {"alpha": (0.1, 0.3, 0.5, 0.7, 0.9), "eta": (0.01, 0.1, 1.0), 
 VARIED = ("lambda1", "width", "alpha", "eta")
 
 
-def sensitivity_tasks(store: Store, *, quick: bool) -> list[Task]:
+def sensitivity_tasks(store: Store, *, quick: bool) -> list[TrialBatch]:
     points = {**POINTS, "n_points": (50,), "width": (1.0, 2.0), "lambda1": (1.0, 10.0)} if quick else POINTS
     labelling = {**LABELLING, "alpha": (0.1, 0.9), "eta": (0.1, 1.0), "lambda2": (1e-2,)} if quick else LABELLING
     done = {frozen(split(trial["parameters"])[0]) for trial in store.trials(STORED_AS)}
     return [
-        Task(STORED_AS, f"sensitivity width={own['width']:g} lambda1={own['lambda1']:g}", vary, (quick, own, labelling))
+        TrialBatch(
+            STORED_AS, f"sensitivity width={own['width']:g} lambda1={own['lambda1']:g}", vary, (quick, own, labelling)
+        )
         for own in settings(points)
         if frozen(own) not in done
     ]

@@ -20,7 +20,7 @@ from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.problems import problem
 from hidegl.paper.quoted import VARIANTS, label_counts
 from hidegl.paper.store import Store, Trial
-from hidegl.paper.trials import Task
+from hidegl.paper.trials import TrialBatch
 from hidegl.rows.local import LocalRows
 from hidegl.structure.points import start_kmeans
 from hidegl.structure.preparation import prepared
@@ -29,10 +29,10 @@ DATA, N_POINTS = "emnist_digits", 500
 STORED_AS = "timing"
 
 
-def timing_tasks(store: Store, *, quick: bool) -> list[Task]:
+def timing_tasks(store: Store, *, quick: bool) -> list[TrialBatch]:
     done = {next(iter(trial["seconds"])) for trial in store.trials(STORED_AS)}
     wanted = [n for n in label_counts(DATA) if str(n) not in done]
-    return [Task(STORED_AS, f"timing l={n}", time_all, (quick, n)) for n in wanted]
+    return [TrialBatch(STORED_AS, f"timing l={n}", time_all, (quick, n)) for n in wanted]
 
 
 def time_all(quick: bool, n_labels: int) -> list[Trial]:

@@ -19,10 +19,7 @@ from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.hidegl import HiDeGL
 from hidegl.paper.methods import MODELS, Setting, baseline_settings
-from hidegl.paper.problems import Problem, kinds_of, problem
-from hidegl.paper.quoted import VARIANTS, quoted
-from hidegl.paper.store import Store, Trial
-from hidegl.paper.tuning import (
+from hidegl.paper.oracle_search import (
     DEFAULT_LABELLING,
     first_round_variants,
     label,
@@ -32,12 +29,15 @@ from hidegl.paper.tuning import (
     second_round,
     split,
 )
+from hidegl.paper.problems import Problem, kinds_of, problem
+from hidegl.paper.quoted import VARIANTS, quoted
+from hidegl.paper.store import Store, Trial
 
 Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Task:
+class TrialBatch:
     """A task for any process: `run(*arguments)` gives the trials to store under `name`."""
 
     name: str
@@ -55,7 +55,7 @@ def key(trial: Trial) -> Key:
     return trial["protocol"], trial["method"], trial["kind"], json.dumps(trial["parameters"], sort_keys=True)
 
 
-def missing_tasks(name: str, store: Store, *, quick: bool, only: str | None = None) -> list[Task]:
+def missing_tasks(name: str, store: Store, *, quick: bool, only: str | None = None) -> list[TrialBatch]:
     """The tasks that a data set still lacks. When they are done there may be more: the second round needs the first."""
     trials = store.trials(name)
     done = {key(trial) for trial in trials}
@@ -66,17 +66,17 @@ def missing_tasks(name: str, store: Store, *, quick: bool, only: str | None = No
 # The oracle for HiDeGL
 
 
-def hidegl_tasks(name: str, trials: list[Trial], quick: bool) -> list[Task]:
+def hidegl_tasks(name: str, trials: list[Trial], quick: bool) -> list[TrialBatch]:
     done = {
         (trial["method"], *map(frozen, split(trial["parameters"])))
         for trial in trials
         if trial["protocol"] == "oracle" and trial["method"] in VARIANTS
     }
 
-    def lacking(points: Setting, wanted: Iterable[tuple[str, Setting]]) -> list[Task]:
+    def lacking(points: Setting, wanted: Iterable[tuple[str, Setting]]) -> list[TrialBatch]:
         missing = [(variant, how) for variant, how in wanted if (variant, frozen(points), frozen(how)) not in done]
         shown = " ".join(f"{parameter}={value:g}" for parameter, value in points.items())
-        return [Task(name, f"HiDeGL {shown}", tune, (name, quick, points, missing))] if missing else []
+        return [TrialBatch(name, f"HiDeGL {shown}", tune, (name, quick, points, missing))] if missing else []
 
     tasks = []
     for points in point_settings(name, quick=quick):
@@ -109,10 +109,10 @@ HONEST: dict[str, Callable[[bool], Any]] = {
 }
 
 
-def honest_tasks(name: str, done: set[Key], quick: bool) -> list[Task]:
+def honest_tasks(name: str, done: set[Key], quick: bool) -> list[TrialBatch]:
     kinds = kinds_of(name, quick)
     return [
-        Task(name, method, honest, (name, quick, method, missing))
+        TrialBatch(name, method, honest, (name, quick, method, missing))
         for method in HONEST
         if (missing := [kind for kind in kinds if ("honest", method, kind, "{}") not in done])
     ]
@@ -138,13 +138,13 @@ def honest(name: str, quick: bool, method: str, kinds: list[str]) -> list[Trial]
 # The other systems
 
 
-def baseline_tasks(name: str, done: set[Key], quick: bool) -> Iterator[Task]:
+def baseline_tasks(name: str, done: set[Key], quick: bool) -> Iterator[TrialBatch]:
     for method in (method for method in quoted(name) if method in MODELS):
         for kind in ("balanced", "random"):
             for setting in baseline_settings(name, method, quick=quick):
                 if ("oracle", method, kind, json.dumps(setting, sort_keys=True)) not in done:
                     title = f"{method} {kind} {json.dumps(setting)}"
-                    yield Task(name, title, baseline, (name, quick, method, kind, setting))
+                    yield TrialBatch(name, title, baseline, (name, quick, method, kind, setting))
 
 
 def baseline(name: str, quick: bool, method: str, kind: str, setting: Setting) -> list[Trial]:

@@ -1,4 +1,4 @@
-"""Given labels that look wrong: each label is predicted from other labels (`hidegl.spreading.mistakes`)."""
+"""Given labels that look wrong: each label is predicted from other labels (`hidegl.spreading.label_noise`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
-from hidegl.questions.cover import Kernel
+from hidegl.questions.cover import GroupKernel
+from hidegl.spreading.label_noise import Mistakes
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.mistakes import Mistakes
 
 DOUBTFUL = 0.5
 """A label is doubtful if it is more probably wrong than right."""
@@ -43,9 +43,11 @@ class JudgedLabel(NamedTuple):
 
 def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
     """Which labels are far from all others, on the graph (l,): as those are that were chosen to tell much."""
-    kernel, structure = Kernel.of(spreader), spreader.structure
+    kernel, structure = GroupKernel.of(spreader), spreader.structure
     points = structure.points_of(labels.rows)
-    return kernel.told_by_others(points) < min(kernel.usually_told(points, structure.mass, FAR), NEAR)
+    return kernel.correlation_with_other_labels(points) < min(
+        kernel.coverage_quantile(points, structure.mass, FAR), NEAR
+    )
 
 
 def judged_labels(

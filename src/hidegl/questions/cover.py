@@ -31,14 +31,14 @@ MOST_GROUPS = 1500
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GroupKernel:
     """The group of each point (k,), and the correlations of the groups (g, g), from 0 to 1. It knows no label."""
 
     groups: NDArray[np.intp]
     K: Matrix
 
     @classmethod
-    def of(cls, spreader: Spreader) -> Kernel:
+    def of(cls, spreader: Spreader) -> GroupKernel:
         """O(g³), once for all labels."""
         if "kernel" not in spreader.known:
             groups, system = np.arange(spreader.structure.n_points), spreader.lgc_rule.system
@@ -67,14 +67,14 @@ class Kernel:
         told = self.K[:, groups]
         return first[told.argmax(axis=1)], told.max(axis=1)
 
-    def told_by_others(self, points: NDArray[np.intp]) -> Vector:
+    def correlation_with_other_labels(self, points: NDArray[np.intp]) -> Vector:
         """For each labelled point, what the other labels tell of it at most (l,)."""
         groups, own, counts = np.unique(self.groups[points], return_inverse=True, return_counts=True)
         among = self.K[np.ix_(groups, groups)].copy()
         among[np.diag_indices_from(among)] = np.where(counts > 1, 1.0, 0.0)
         return among.max(axis=1)[own]
 
-    def usually_told(self, points: NDArray[np.intp], mass: Vector, share: float) -> float:
+    def coverage_quantile(self, points: NDArray[np.intp], mass: Vector, share: float) -> float:
         """What labels at these points tell at least of all rows but this share."""
         _, told = self.nearest_label(points)
         order = np.argsort(told)
@@ -96,7 +96,7 @@ class Cover:
     computed again for each choice: O(g) each.
     """
 
-    def __init__(self, kernel: Kernel, weights: Vector, covered: Vector) -> None:
+    def __init__(self, kernel: GroupKernel, weights: Vector, covered: Vector) -> None:
         self._K, self._weights, self._covered = kernel.K, weights, covered.copy()
         self._bounds = np.array([self._gain(j) for j in range(kernel.n_groups)])
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.questions.cover import Cover, Kernel
+from hidegl.questions.cover import Cover, GroupKernel
 from hidegl.rows.arrays import namespace
 from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Spreader
@@ -74,8 +74,8 @@ class Chosen:
 
     rows: NDArray[np.intp]
     stand_for: NDArray[np.intp]
-    told: Vector
-    """How much more is told of each group with these labels than without, from 0 to 1."""
+    newly_covered: Vector
+    """The increase of the coverage of each group by these labels, from 0 to 1."""
 
 
 def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
@@ -84,7 +84,7 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
     One pass over Z finds the row that represents each point, once for all labels. A second one is needed only if n is
     larger than the number of groups that have such a row.
     """
-    structure, kernel = spreader.structure, Kernel.of(spreader)
+    structure, kernel = spreader.structure, GroupKernel.of(spreader)
     points = list(structure.points_of(known)) if len(known) else []
     before = kernel.nearest_label(np.array(points, dtype=np.intp))[1]
     cover = Cover(kernel, kernel.summed(weights), before)
@@ -112,7 +112,7 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
 
 
 def typical_rows(
-    of_points: NDArray[np.intp], mass: Vector, kernel: Kernel
+    of_points: NDArray[np.intp], mass: Vector, kernel: GroupKernel
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each group, the row of its heaviest point that has one, and that point; or −1."""
     order = np.lexsort([mass, of_points >= 0])  # the last one of a group wins

@@ -103,7 +103,7 @@ class Rows(ABC):
         """The same rows in blocks of tensors on a device; rows that are on one already stay there."""
         return self
 
-    def beside(self, *others: Rows) -> Rows | None:
+    def zipped_with(self, *others: Rows) -> Rows | None:
         """Blocks of these rows and of the same rows in other forms, side by side; None unless all of them are kept."""
         return None
 
@@ -115,7 +115,7 @@ class Rows(ABC):
         """All rows as one block on this host."""
         return concatenate(self.blocks(), self.n_rows)
 
-    def witnesses(self) -> Iterator[Block]:
+    def fingerprint_blocks(self) -> Iterator[Block]:
         """Rows, some at a time on this host, by which these rows are known again on any engine: all of them, or of many
         rows runs of neighbours that are spread over all.
         """
@@ -123,7 +123,7 @@ class Rows(ABC):
         for start in range(0, self.n_rows, step):
             yield self.take(np.arange(start, min(start + RUN_ROWS, self.n_rows)))
 
-    def answer(self) -> Any:
+    def in_user_format(self) -> Any:
         """All rows in the form in which the user gave rows: an array here, a tensor, a lazy array of a cluster."""
         return self.collect()
 

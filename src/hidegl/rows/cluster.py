@@ -145,7 +145,7 @@ class ClusterRows(Rows):
             (block,) = dask.compute(delayed(on_host_joined, pure=False)(picked))
         return block[np.argsort(order, kind="stable")]
 
-    def beside(self, *others: Rows) -> Rows | None:
+    def zipped_with(self, *others: Rows) -> Rows | None:
         forms = [rows for rows in (self, *others) if isinstance(rows, ClusterRows) and rows.is_kept]
         if len(forms) < 1 + len(others):
             return None
@@ -161,7 +161,7 @@ class ClusterRows(Rows):
                 yield block
                 block_done(block.shape[0])
 
-    def answer(self) -> Any:
+    def in_user_format(self) -> Any:
         """A lazy Dask array, in the blocks of the rows."""
         import dask.array as da
 
@@ -229,7 +229,7 @@ def array_of(block: Block) -> Any:
 
 
 def mapped(block: Block, maps: Maps) -> Block:
-    return here(block, maps).answer() if maps else block
+    return here(block, maps).in_user_format() if maps else block
 
 
 def mapped_some(block: Block, places: NDArray[np.intp], maps: Maps) -> Block:

@@ -69,7 +69,7 @@ class LocalRows(Rows):
 
         return concatenate(in_order(part, range(0, len(indices), self._block_rows)), len(indices))
 
-    def beside(self, *others: Rows) -> Rows | None:
+    def zipped_with(self, *others: Rows) -> Rows | None:
         if not all(isinstance(rows, LocalRows) and rows.is_kept for rows in (self, *others)):
             return None
         return LocalRows(

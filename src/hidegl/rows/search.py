@@ -39,7 +39,7 @@ JOINED_POINTS, JOINED_BLOCK = 3000, 256
 SEEDED_CELLS = 12
 """k-means++ compares a new seed with the rows of this number of cells, out of √k."""
 
-LARGEST = 1e15
+LARGEST_COORDINATE = 1e15
 """Beyond it, squares overflow in float32, in which points are chosen."""
 
 
@@ -95,7 +95,7 @@ class PointIndex:
 
 def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
     """The points with an index over them, if there are enough for it to pay."""
-    if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST:
+    if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST_COORDINATE:
         return C
     index = PointIndex.of(C, s)
     return C if index is None else index
@@ -103,7 +103,7 @@ def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointInd
 
 def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """k-means++ seeds, as rows of X. For many seeds, each is compared with the rows of neighbouring cells only."""
-    if len(draws) <= SEARCHED_POINTS or np.abs(X).max() > LARGEST:
+    if len(draws) <= SEARCHED_POINTS or np.abs(X).max() > LARGEST_COORDINATE:
         return kernels.kmeans_plus_plus(X, draws)
     X32 = np.ascontiguousarray(X, dtype=np.float32)
     centres = cell_centres(X32, int(np.sqrt(len(draws))))

@@ -90,7 +90,7 @@ class TensorRows(Rows):
     def bring(self, small: Any) -> Any:
         return to_device(small, self.device)
 
-    def beside(self, *others: Rows) -> Rows | None:
+    def zipped_with(self, *others: Rows) -> Rows | None:
         forms = [rows for rows in (self, *others) if isinstance(rows, TensorRows) and rows.is_kept]
         if len(forms) < 1 + len(others):
             return None
@@ -105,7 +105,7 @@ class TensorRows(Rows):
         for block in self._on_device():
             yield on_host(block)
 
-    def answer(self) -> Any:
+    def in_user_format(self) -> Any:
         return concatenate(self._on_device(), self.n_rows) if self._answers == "torch" else self.collect()
 
     @property

@@ -14,7 +14,7 @@ from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.stored import Stored, within
 from hidegl.rows.base import Rows
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.lgc_rule import LGCRule
 from hidegl.spreading.rule import LabelledRows, Rule, label_distributions
 from hidegl.spreading.rules import Spreading
 from hidegl.spreading.shares import column_scales, distributions

@@ -74,6 +74,6 @@ def best_classes(P: Matrix) -> NDArray[np.intp]:
     return namespace(P).argmax(P, axis=1)
 
 
-def named(codes: Any, classes: NDArray[Any]) -> Any:
+def class_names_of(codes: Any, classes: NDArray[Any]) -> Any:
     """The labels of a block of rows from the numbers of their classes. Names that are text are kept on this host."""
     return classes[on_host(codes)] if isinstance(classes, np.ndarray) else classes[codes]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hidegl.spreading.agr import AGRRule, AGRRuleByCG
+from hidegl.spreading.agr_rule import AGRRule, AGRRuleByCG
 from hidegl.spreading.graph import ImplicitGraph
-from hidegl.spreading.lgc import LGCRule, LGCRuleByCG
-from hidegl.spreading.mbo import MBORule
-from hidegl.spreading.poisson import PoissonRule
+from hidegl.spreading.lgc_rule import LGCRule, LGCRuleByCG
+from hidegl.spreading.mbo_rule import MBORule
+from hidegl.spreading.poisson_rule import PoissonRule
 from hidegl.spreading.rule import Rule
 from hidegl.structure.structure import Structure
 

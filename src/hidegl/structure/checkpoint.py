@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
-from hidegl.basics.archives import HEADER, Arrays, State, prefixed, read_archive, refusing, write_archive
+from hidegl.basics.archives import HEADER, Arrays, State, as_damaged_file_error, prefixed, read_archive, write_archive
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
@@ -55,7 +55,7 @@ class Checkpoint:
                 f"checkpoint {self.path} is of another fit (other rows, parameters or random_state): "
                 f"remove the file to begin anew, or name another one"
             )
-        with self.refusing():
+        with self.as_damaged_file_error():
             self._read(header, dict(arrays))
             found = self._found = Stored(self._header, self._arrays, n=rows.n_rows, d=n_features)
             preparation = restored_preparation(of := found.part("preparation", header))
@@ -80,15 +80,15 @@ class Checkpoint:
         self._header |= {"seed": seed, "seeds": seeds, **preparation.values}
         self._arrays = prefixed("preparation.", preparation.arrays)
 
-    def refusing(self) -> AbstractContextManager[None]:
+    def as_damaged_file_error(self) -> AbstractContextManager[None]:
         """A context in which an error is one of the file."""
-        return refusing(self.path or "", "checkpoint")
+        return as_damaged_file_error(self.path or "", "checkpoint")
 
     def finished(self, number: int) -> Stored | None:
         """What is stored of a structure that was learned before, if it was."""
         if self._found is None or number >= len(self._found.several("finished")):
             return None
-        with self.refusing():
+        with self.as_damaged_file_error():
             return self._found.part(str(number), self._found.several("finished")[number])
 
     def step(self, n_stages: int, columns: tuple[int, int] | None = None) -> Step | None:
@@ -96,7 +96,7 @@ class Checkpoint:
         place = self._header.pop("step", None)
         if place is None or self._found is None:
             return None
-        with self.refusing():
+        with self.as_damaged_file_error():
             stored = self._found.part("step", place)
             stored.sizes["r"] = stored.sizes["r"] if columns is None else columns[1] - columns[0]
             C = stored.array("C", "numbers", "k r", f"[{-self._furthest}, {self._furthest}]")
@@ -140,7 +140,7 @@ def fingerprint(rows: Rows, parameters: dict[str, Any]) -> str:
     """Of the rows, and of the parameters that the structures depend on."""
     text = json.dumps([__version__, rows.n_rows, parameters], default=lambda x: np.asarray(x).tolist())
     found = hashlib.sha256(text.encode())
-    for block in rows.witnesses():
+    for block in rows.fingerprint_blocks():
         for part in (block.data, block.indices, block.indptr) if hasattr(block, "indptr") else (block,):
             found.update(str(part.dtype).encode())
             found.update(np.ascontiguousarray(part).data)

@@ -57,7 +57,7 @@ FLOAT64_NUMBERS = 5_000_000
 DENSE_COLUMNS = 2000
 """Up to this number of columns, a sparse sample is made dense."""
 
-LARGEST = 1e140
+MAX_SIZE = 1e140
 """Beyond it, sums of squares overflow in float64."""
 
 LARGEST_HALF = 6e4
@@ -113,11 +113,11 @@ class Preparation:
     def restored(cls, stored: Stored) -> Self:
         """From a file; afterwards its sizes d (columns of X) and r (columns of prepared rows) are known."""
         preprocess, dtype = stored.one_of("preprocess", (None, *PREPROCESSES)), stored.one_of("dtype", DTYPES)
-        offset = stored.array("offset", "numbers", "d", f"[{-LARGEST}, {LARGEST}]")
+        offset = stored.array("offset", "numbers", "d", f"[{-MAX_SIZE}, {MAX_SIZE}]")
         bounds = stored.array("bounds", "numbers", "2 d", NOT_NAN) if stored.has("bounds") else None
         if bounds is not None and np.any(bounds[0] > bounds[1]):
             raise ValueError("bounds must have the lower ones first")
-        scale = stored.array("scale", "numbers", "d", f"[{1 / LARGEST}, {LARGEST}]") if stored.has("scale") else None
+        scale = stored.array("scale", "numbers", "d", f"[{1 / MAX_SIZE}, {MAX_SIZE}]") if stored.has("scale") else None
         basis = stored.array("basis", "numbers", "d r", "[-1.01, 1.01]") if stored.has("basis") else None
         stored.sizes.setdefault("r", len(offset))
         if not stored.sizes["r"]:
@@ -228,8 +228,8 @@ def learn_preparation(
     if sample.shape[1] <= DENSE_COLUMNS:
         sample = dense(sample)
     largest = abs(sample).max()
-    if largest > LARGEST:
-        raise ValueError(f"X must hold values up to {LARGEST:.0e} in size, got {largest:.2g}: their squares overflow")
+    if largest > MAX_SIZE:
+        raise ValueError(f"X must hold values up to {MAX_SIZE:.0e} in size, got {largest:.2g}: their squares overflow")
     share = EXPLAINED_OF_AMOUNTS if sample.min() >= 0 else EXPLAINED
     if preprocess == "auto":
         preprocess = automatic_preprocess(sample)

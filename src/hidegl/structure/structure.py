@@ -208,7 +208,7 @@ def learn_structures(
             structure = learn_structure(rows, plan, seed, checkpoint, progress)
             checkpoint.finish(structure.state())
         else:
-            with checkpoint.refusing():
+            with checkpoint.as_damaged_file_error():
                 structure = Structure.restored(stored)
         progress.passing("assigning", rows.n_rows)
         yield structure.assigned(rows)

@@ -9,7 +9,7 @@ import { content, empty, failed, key, tag } from "./parts.js";
 const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or more. Then this tab fills by itself.");
 
 /** A tab whose content is asked for when the model has something new to say. */
-class Asked {
+class LazyTab {
   constructor(what, name) {
     Object.assign(this, { what, name, items: [], version: null, list: null });
     on("state", () => { if (this.isOpen && this.version !== (model.state.trust?.version ?? null)) this.load(); });
@@ -56,7 +56,7 @@ class Asked {
   escape() { this.list = null; tell("tab"); }
 }
 
-export class Doubts extends Asked {
+export class Doubts extends LazyTab {
   constructor() {
     super("doubts", "doubts");
     Object.assign(this, { settled: new Map(), broughtBack: null });
@@ -109,7 +109,7 @@ export class Doubts extends Asked {
 }
 
 /** Heaps of rows, each with some examples; opened, a list. */
-class Heaps extends Asked {
+class Heaps extends LazyTab {
   heap(heap, i, line) {
     return h("li", {}, h("button", { type: "button", class: "heap", "data-key": `heap ${i}`, onclick: () => this.openHeap(heap, i) },
       h("span", { class: "heap-head" }, tag(heap.number), h("span", { class: "dim" }, line)),
@@ -162,7 +162,7 @@ export class Unfamiliar extends Heaps {
   }
 }
 
-export class Search extends Asked {
+export class Search extends LazyTab {
   constructor() {
     super("rows", "rows");
     this.input = h("input", { id: "search-words", type: "search", placeholder: "Words, or a row number", "aria-label": "Search in rows", autocomplete: "off" });
@@ -194,7 +194,7 @@ export class Search extends Asked {
   }
 }
 
-export class Classes extends Asked {
+export class Classes extends LazyTab {
   constructor() { super("state", "classes"); }
 
   async load() { tell("tab"); }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from hidegl.showing.report.contents import write_report
 from hidegl.showing.report.settings import described_settings
-from hidegl.showing.report.writing import write_report
 
 __all__ = ["described_settings", "write_report"]

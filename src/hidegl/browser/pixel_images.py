@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.files.mistakes import UseError
+from hidegl.basics.errors import UsageError
 
 SMALLEST = 5
 """The smallest side, in pixels, of an image that is recognised as one."""
@@ -45,7 +45,7 @@ def shape_of_text(text: str) -> Shape:
     """The shape that a person wrote as HEIGHTxWIDTH."""
     found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip().lower())
     if found is None:
-        raise UseError(f"the size of images is written as HEIGHTxWIDTH, such as 28x28, got {text!r}")
+        raise UsageError(f"the size of images is written as HEIGHTxWIDTH, such as 28x28, got {text!r}")
     return int(found[1]), int(found[2])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.datasets import load_digits
 
-from hidegl.files.mistakes import WorkError
+from hidegl.basics.errors import OperationError
 
 N_LABELS, N_NEW = 20, 297
 
@@ -30,7 +30,7 @@ def go(folder: Path, run: Callable[[list[str]], int]) -> None:
     def step(why: str, command: str) -> None:
         console.print(f"[bold]{why}[/]\n[green]$ hidegl {command}[/]")
         if run(shlex.split(command)):
-            raise WorkError("the demo stopped at this command")
+            raise OperationError("the demo stopped at this command")
         console.print()
 
     def at(name: str) -> str:

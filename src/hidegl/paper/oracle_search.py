@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hidegl.estimators.hidegl import HiDeGL
-from hidegl.paper.labelling import accuracies, rule_over
+from hidegl.paper.many_draws import accuracies, rule_over
 from hidegl.paper.methods import Grid, Setting, settings
 from hidegl.paper.problems import Problem, problem
 from hidegl.paper.quoted import VARIANTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidegl.basics.linalg import Matrix
-from hidegl.spreading.lgc import DegreeRule
+from hidegl.spreading.lgc_rule import DegreeRule
 from hidegl.spreading.rule import LabelledRows
 
 

@@ -65,7 +65,7 @@ def best_of(cells: Cells, methods: Iterable[str], n_labels: int) -> Cell | None:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """One cell of the paper, a data set and a number of labels: the paper's best HiDeGL accuracy, and ours."""
 
     name: str
@@ -76,7 +76,7 @@ class Comparison:
     others: Cell | None
 
 
-def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> list[Comparison]:
+def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> list[PaperComparison]:
     """All cells of the paper's tables, in their order, for one kind of draws, with at most `most_points` points."""
     found = []
     for name in (name for names in TABLES.values() for name in names):
@@ -85,7 +85,7 @@ def comparisons(store: Store, kind: str, *, most_points: float = math.inf) -> li
         others = [method for method in quoted(name) if method not in VARIANTS]
         for n_labels in label_counts(name):
             found.append(
-                Comparison(
+                PaperComparison(
                     name,
                     n_labels,
                     best_variant(name, n_labels),

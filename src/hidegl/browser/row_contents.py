@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.browser.images import Shape, png, shape_of_pixels
+from hidegl.basics.errors import UsageError
+from hidegl.browser.pixel_images import Shape, png, shape_of_pixels
 from hidegl.files.columns import is_text, is_vector
-from hidegl.files.mistakes import UseError
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.rows.base import Rows
 
@@ -31,7 +31,7 @@ NEAREST = 6
 
 
 @dataclass(frozen=True)
-class Pixels:
+class PixelImages:
     """Rows as grey images."""
 
     shape: Shape
@@ -76,18 +76,18 @@ class RowContents:
         self._text_columns = [name for name in shown if is_text(table.schema.field(name).type)]  # type: ignore[union-attr]
         self.texts = list(texts) or self._text_columns if not learned else list(texts)
         self.image_of = image_of or (None if texts else self._pixels(learned, shape))
-        pixels = learned if isinstance(self.image_of, Pixels) and learned else []
+        pixels = learned if isinstance(self.image_of, PixelImages) and learned else []
         self._columns = [name for name in shown if name not in pixels and name not in self.texts]
 
-    def _pixels(self, learned: list[str] | None, shape: Shape | None) -> Pixels | None:
+    def _pixels(self, learned: list[str] | None, shape: Shape | None) -> PixelImages | None:
         n_rows = self._X.n_rows if isinstance(self._X, Rows) else self._X.shape[0]
         sample = np.unique(np.linspace(0, n_rows - 1, min(SAMPLED, n_rows)).astype(np.intp))
         values = self.vectors(sample)
         if shape is not None and shape[0] * shape[1] != values.shape[1]:
             pixels = f"images of {shape[0]} x {shape[1]} have {shape[0] * shape[1]:,} pixels"
-            raise UseError(f"{pixels}, but rows have {values.shape[1]:,} numbers")
+            raise UsageError(f"{pixels}, but rows have {values.shape[1]:,} numbers")
         found = shape or shape_of_pixels(learned, values)
-        return None if found is None else Pixels(found, float(values.min()), float(values.max()), self.vectors)
+        return None if found is None else PixelImages(found, float(values.min()), float(values.max()), self.vectors)
 
     @property
     def kind(self) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
-from hidegl.spreading.agr import AGRRule
+from hidegl.spreading.agr_rule import AGRRule
 from hidegl.spreading.labels import Labels
-from hidegl.spreading.lgc import LGCRuleForManyLabellings
+from hidegl.spreading.lgc_rule import LGCRuleForManyLabellings
 from hidegl.spreading.rule import LabelledRows, Rule
 from hidegl.spreading.rules import Spreading
 from hidegl.spreading.shares import class_shares, column_scales

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import cast, namespace, on_host
 from hidegl.rows.assignments import Assignments
-from hidegl.spreading.lgc import LGCRule
+from hidegl.spreading.lgc_rule import LGCRule
 from hidegl.spreading.rule import LabelledRows, best_classes, label_distributions, scores
 from hidegl.spreading.shares import column_scales
 

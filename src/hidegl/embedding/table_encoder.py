@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name
+from hidegl.basics.errors import GapsError, joined_names
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
 from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
-from hidegl.files.mistakes import GapsError, named
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = list(dict.fromkeys([*(self.columns or table.column_names), *wanted]))
         missing = [name for name in names if name not in table.column_names]
         if missing:
-            raise ValueError(f"X has no column {named(missing)}")
+            raise ValueError(f"X has no column {joined_names(missing)}")
         kinds = {name: kind_of(name, table.column(name)) for name in names if name not in wanted}
         for name, kind in wanted.items():
             check_name(f"kinds[{name!r}]", kind, WANTED)
@@ -113,7 +113,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = {name: kind for name, kind in kinds.items() if kind.name}
         self.left_out_ = {name: kind.reason for name, kind in kinds.items() if not kind.name}
         if not used:
-            reasons = named(f"{name} ({reason})" for name, reason in self.left_out_.items())
+            reasons = joined_names(f"{name} ({reason})" for name, reason in self.left_out_.items())
             raise ValueError(f"X has no column to learn from, only {reasons or 'nothing'}")
         scaled = any(kind.name != "number" for kind in used.values())
         self.encoded_ = [
@@ -141,7 +141,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         held = set(table.column_names)
         missing = [name for name in self.input_names if name not in held]
         if missing:
-            raise ValueError(f"X lacks columns that were learned from: {named(missing)}")
+            raise ValueError(f"X lacks columns that were learned from: {joined_names(missing)}")
         self.filled_: dict[str, int] = {}
         self.unread_: dict[str, Unread] = {}
         if not self.is_scaled and all(is_numeric(table.schema.field(name).type) for name in self.input_names):

@@ -20,7 +20,7 @@ from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representative
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
-from hidegl.showing.report.rows import LONGEST_TEXT, Describe, DescribedRows, Thumbnails
+from hidegl.showing.report.row_texts import LONGEST_TEXT, Describe, DescribedRows, Thumbnails
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
 
@@ -73,11 +73,11 @@ def write_report(
         import jinja2
         import markupsafe
 
-        from hidegl.showing.report.figures import page_script
+        from hidegl.showing.report.charts import page_script
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
     describe = describe or (lambda rows: {"row": rows.tolist()})
-    contents = Contents(model, tally or tally_of(model), DescribedRows(describe, thumbnails))
+    contents = ReportContents(model, tally or tally_of(model), DescribedRows(describe, thumbnails))
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -124,7 +124,7 @@ class ClassLine:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ReportContents:
     """The contents of the page, computed on demand."""
 
     model: Model

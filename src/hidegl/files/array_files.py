@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import StoredArrays
+from hidegl.basics.errors import UsageError, joined_names, unreadable_array
 from hidegl.basics.memory import available_memory
-from hidegl.files.mistakes import UseError, named, unreadable_array
 from hidegl.files.tables import MemoryTable
 
 MEMORY_SHARE = 4
@@ -41,19 +41,19 @@ def read_npz(path: Path) -> MemoryTable:
 def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
     matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"]
     if not matrices:
-        shapes = named(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
-        raise UseError(
+        shapes = joined_names(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
+        raise UsageError(
             f"{path} must hold a matrix of numbers, with one row per item to label; it holds {shapes or 'nothing'}"
         )
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]
     if not X.shape[1]:
-        raise UseError(f"{path}: the matrix has rows, but no columns to learn from")
+        raise UsageError(f"{path}: the matrix has rows, but no columns to learn from")
     beside = {
         name: pa.array(array.astype(str) if array.dtype.kind in "US" else array)
         for name, array in arrays.items()
         if array.ndim == 1 and len(array) == len(X) and array.dtype.kind in "biufUS"
     }
     others = [name for name in arrays if name != best and name not in beside]
-    notes = (f"{path.name}: the array {best} is used, and {named(others)} left out",) if others else ()
+    notes = (f"{path.name}: the array {best} is used, and {joined_names(others)} left out",) if others else ()
     return MemoryTable(pa.table(beside), notes, X)

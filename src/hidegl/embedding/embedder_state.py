@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hidegl.basics.archives import EMBEDDER, read_archive, refusing, under
+from hidegl.basics.archives import EMBEDDER, as_damaged_file_error, read_archive, under
 from hidegl.basics.stored import Stored
 from hidegl.embedding.images import ImageEmbedder
 from hidegl.embedding.texts import TextEmbedder
@@ -31,11 +31,11 @@ def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) 
     if values is None:
         return None
     if values["kind"] == "table":
-        from hidegl.embedding.tables import TableEncoder
+        from hidegl.embedding.table_encoder import TableEncoder
 
         if embedder is not None:
             raise ValueError(f"it was made from the columns of a table, not with the embedder {embedder!r}")
-        with refusing(path):
+        with as_damaged_file_error(path):
             return TableEncoder.restored(Stored(values, under(EMBEDDER, arrays), EMBEDDER))
     kind = ImageEmbedder if values["kind"] == "images" else TextEmbedder
     return kind.restored((values, dict(under(EMBEDDER, arrays))), embedder)
@@ -46,7 +46,7 @@ def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     values = read_archive(path)[0].get("embedder")
     if values is None:
         return None
-    with refusing(path):
+    with as_damaged_file_error(path):
         stored = Stored(values, {}, EMBEDDER)
         if stored.one_of("kind", KINDS) == "table":
             for number, column in enumerate(stored.several("columns")):

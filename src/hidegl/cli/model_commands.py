@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hidegl.basics.errors import OperationError, UsageError, check_distinct, writing
 from hidegl.cli.options import (
     Accept,
     ColumnNames,
@@ -25,7 +26,6 @@ from hidegl.cli.options import (
     Text,
 )
 from hidegl.cli.screen import Screen
-from hidegl.files.mistakes import UseError, WorkError, check_distinct, writing
 
 if TYPE_CHECKING:
     from hidegl.embedding import Embedder as AnyEmbedder
@@ -66,7 +66,7 @@ def predict(
     check_distinct({"-o": out, "the review": review}, {"the data": source.paths, "the model": model})
     learned = read_model(model)
     if not learned.given_labels_.any:
-        raise UseError(f"{model} was made without labels, so there is nothing to predict")
+        raise UsageError(f"{model} was made without labels, so there is nothing to predict")
     reader = read_embedder(model, embedder)
     check_width(model, learned, reader)
     asked = InputOptions(
@@ -121,7 +121,7 @@ def report(
     check_report(out, force=force, option="-o")
     learned = read_model(model)
     if not learned.given_labels_.any:
-        raise UseError(f"{model} was made without labels, so there is nothing to report")
+        raise UsageError(f"{model} was made without labels, so there is nothing to report")
     if data is None:
         with writing(out):
             write_report(out, learned, title=model.name)
@@ -136,16 +136,16 @@ def read_model(path: Path) -> Model:
     from hidegl.estimators.loading import load
 
     if not path.exists():
-        raise UseError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
+        raise UsageError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
     if path.is_dir():
-        raise UseError(f"{path} is a folder, not a model")
+        raise UsageError(f"{path} is a folder, not a model")
     if not path.is_file():
-        raise UseError(f"{path} is a device or a pipe, not a model")
+        raise UsageError(f"{path} is a device or a pipe, not a model")
     try:
         return load(path)
     except ValueError as error:
         said, damaged, _ = str(error).partition(", or it is damaged")
-        raise WorkError(said + damaged) from error
+        raise OperationError(said + damaged) from error
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
@@ -155,7 +155,7 @@ def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
     is_table = embedder.kind == "table"
     width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
     if width != model.n_features_in_:
-        raise WorkError(
+        raise OperationError(
             f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}"
         )
 
@@ -169,7 +169,7 @@ def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
         with functions_of_this_folder(name):
             found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
-        raise WorkError(f"the embedder of {path} cannot be used: {error}") from error
+        raise OperationError(f"the embedder of {path} cannot be used: {error}") from error
     if found is None and name is not None:
-        raise UseError(f"--embedder is for texts and images, but {path} was made from numbers")
+        raise UsageError(f"--embedder is for texts and images, but {path} was made from numbers")
     return found

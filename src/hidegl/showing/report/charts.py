@@ -15,9 +15,9 @@ from bokeh.resources import Resources
 from hidegl.showing.tallies import N_BINS
 
 if TYPE_CHECKING:
-    from hidegl.showing.report.writing import Contents
+    from hidegl.showing.report.contents import ReportContents
 
-LARGEST = (7.0, 20.0)
+POINT_SIZES = (7.0, 20.0)
 """The range for the diameter of the point with the largest mass; with more points, it is smaller."""
 
 MOST_GIVEN = 1000
@@ -41,7 +41,7 @@ FAINTEST = 0.2
 """The opacity of a point whose class is a pure guess."""
 
 
-def page_script(contents: Contents) -> str:
+def page_script(contents: ReportContents) -> str:
     """The script of the page: Bokeh, the two figures as JSON, and our own code. Safe inside a <script> element."""
     library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
     items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
@@ -51,7 +51,7 @@ def page_script(contents: Contents) -> str:
     return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.showing.report') / 'page.js').read_text()}"
 
 
-def map_figure(contents: Contents) -> Any:
+def map_figure(contents: ReportContents) -> Any:
     plot = empty_map()
     points = contents.map
     x, y = points.positions.T.round(4)
@@ -83,11 +83,11 @@ def empty_map() -> Any:
     return plot
 
 
-def add_points(plot: Any, contents: Contents) -> Any:
+def add_points(plot: Any, contents: ReportContents) -> Any:
     """Add a dot for each point, in the colour of its class: large if it has many rows, faint if it is unsure."""
     points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
     x, y = points.positions.T.round(4)
-    largest = np.clip(22 * np.sqrt(350 / len(x)), *LARGEST)
+    largest = np.clip(22 * np.sqrt(350 / len(x)), *POINT_SIZES)
     size = largest * (0.35 + 0.65 * np.sqrt(points.mass / max(points.mass.max(), 1e-12)))
     visible = FAINTEST + (1 - FAINTEST) * sureness(points.confidence, len(names))
     here = contents.point_rows
@@ -115,7 +115,7 @@ def add_points(plot: Any, contents: Contents) -> Any:
     return dots
 
 
-def add_given(plot: Any, contents: Contents) -> Any:
+def add_given(plot: Any, contents: ReportContents) -> Any:
     """Add a star for each given label, a little off its point so that several can be seen."""
     points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
     rng = np.random.default_rng(0)
@@ -143,7 +143,7 @@ def add_given(plot: Any, contents: Contents) -> Any:
     return stars
 
 
-def add_suggested(plot: Any, contents: Contents) -> Any:
+def add_suggested(plot: Any, contents: ReportContents) -> Any:
     """Add rings around the points of the rows to label next."""
     rows = contents.suggested
     points = contents.model.labelled_points().structure.points_of(rows)
@@ -187,7 +187,7 @@ def empty_chart(name: str, x_label: str, y_label: str, x_range: tuple[float, flo
     return plot
 
 
-def acceptance_figure(contents: Contents) -> Any:
+def acceptance_figure(contents: ReportContents) -> Any:
     """The expected precision of the surest labels, by how many of them are accepted."""
     shares, precisions = contents.model.acceptance_curve()
     some = np.unique(np.linspace(0, max(len(shares) - 1, 0), min(len(shares), CURVE_POINTS)).astype(np.intp))
@@ -209,7 +209,7 @@ def acceptance_figure(contents: Contents) -> Any:
     return plot
 
 
-def histogram_figure(contents: Contents) -> Any:
+def histogram_figure(contents: ReportContents) -> Any:
     counts = contents.tally.histogram.sum(axis=0)
     edges = np.linspace(0, 1, N_BINS + 1)
     first = max(int(np.argmax(counts > 0)) - 1, 0)

@@ -12,32 +12,32 @@ from pathlib import Path
 from hidegl.basics.whole_files import NotAFileError, file_at
 
 
-class UseError(ValueError):
+class UsageError(ValueError):
     """Wrong use. The message says what to do instead."""
 
 
-class WorkError(RuntimeError):
+class OperationError(RuntimeError):
     """The request is right, but it could not be done."""
 
 
-class GapsError(UseError):
+class GapsError(UsageError):
     """Some cells are empty or not finite. `columns` names the columns; `found` says so without advice."""
 
     def __init__(self, gaps: dict[str, int]) -> None:
-        counts = named((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
+        counts = joined_names((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
         self.found = f"some cells are empty or not finite, in {counts}"
         super().__init__(f"{self.found}: fill them in, or leave such columns out")
         self.columns = list(gaps)
 
 
-def named(names: Iterable[object], most: int = 5) -> str:
+def joined_names(names: Iterable[object], most: int = 5) -> str:
     """The first names, and the number of the others."""
     texts = [str(name) for name in names]
     rest = f" and {len(texts) - most:,} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + rest
 
 
-def perhaps(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The most similar known name, as a question; empty if there is none."""
     known = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name.lower(), known, n=1)
@@ -46,30 +46,32 @@ def perhaps(name: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn disk errors while `path` is written into `WorkError`."""
+    """Turn disk errors while `path` is written into `OperationError`."""
     try:
         yield
     except OSError as error:
         if error.errno is None:  # pyarrow's, about the data that is read meanwhile
             raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise WorkError(f"no space left on the disk for {path}: free some, or write elsewhere with -o") from error
-        raise WorkError(f"cannot write {path}: {error.strerror or error}") from error
+            raise OperationError(
+                f"no space left on the disk for {path}: free some, or write elsewhere with -o"
+            ) from error
+        raise OperationError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option: str) -> None:
     """Raise an error, before any work is done, if this file may not be written."""
     if endings and path.suffix.lower() not in endings:
-        raise UseError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
+        raise UsageError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
     try:
         target = file_at(path)
     except NotAFileError as error:
-        raise UseError(f"{option} {error}") from error
+        raise UsageError(f"{option} {error}") from error
     if path.exists() and not force:
-        raise UseError(f"{path} exists already: name another file with {option}, or replace it with --force")
+        raise UsageError(f"{path} exists already: name another file with {option}, or replace it with --force")
     if not target.parent.is_dir():
         folder = target.parent if path.is_symlink() else path.parent
-        raise UseError(f"there is no folder {folder} for {path.name}: create it first")
+        raise UsageError(f"there is no folder {folder} for {path.name}: create it first")
     with writing(path), tempfile.TemporaryFile(dir=target.parent):
         pass  # a file can be made there
 
@@ -82,11 +84,11 @@ def check_distinct(
     for number, (option, path) in enumerate(named_outputs):
         for other_option, other in named_outputs[:number]:
             if same_file(path, other):
-                raise UseError(f"{other_option} {other} and {option} {path} are the same file: name two")
+                raise UsageError(f"{other_option} {other} and {option} {path} are the same file: name two")
         for what, given in inputs.items():
             sources = [given] if isinstance(given, Path) else given or ()
             if any(replaces(path, Path(source)) for source in sources):
-                raise UseError(f"{option} {path} would replace {what}: name another file")
+                raise UsageError(f"{option} {path} would replace {what}: name another file")
 
 
 def replaces(path: Path, source: Path) -> bool:
@@ -104,9 +106,9 @@ def same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def unreadable_array(path: Path, error: Exception) -> WorkError:
+def unreadable_array(path: Path, error: Exception) -> OperationError:
     if "Object arrays" in str(error) or "Python objects" in str(error):
-        return WorkError(
+        return OperationError(
             f"{path} holds Python objects, which are not loaded because they may run code: save plain arrays"
         )
     return damaged(path)
@@ -118,9 +120,9 @@ STRADDLES = "straddling object straddles two block boundaries"
 LONGEST_LINE = 2**31 - 1
 
 
-def too_long_a_line(path: Path) -> WorkError:
-    return WorkError(f"{path} has a line of more than 2 GB: is a quotation mark or a newline missing?")
+def too_long_a_line(path: Path) -> OperationError:
+    return OperationError(f"{path} has a line of more than 2 GB: is a quotation mark or a newline missing?")
 
 
-def damaged(path: Path) -> WorkError:
-    return WorkError(f"{path} cannot be read: it is damaged, or its ending is wrong")
+def damaged(path: Path) -> OperationError:
+    return OperationError(f"{path} cannot be read: it is damaged, or its ending is wrong")
