@@ -38,7 +38,7 @@ def test_stages_grow_and_the_last_one_reads_what_was_asked_for(n_rows, k, learni
     k = min(k, n_rows)
     max_iter = data.draw(st.integers(0, 100))
     stages = learning_stages(n_rows, k, learning_rows, max_iter)
-    last = {None: n_rows, "auto": 256 * k}.get(learning_rows, learning_rows)
+    last = {None: n_rows, "auto": min(256 * k, max(64 * k, 100_000))}.get(learning_rows, learning_rows)
     assert stages[-1].n_rows == min(max(last, k), n_rows)
     assert stages[-1].max_iter == max_iter
     sizes = [stage.n_rows for stage in stages]

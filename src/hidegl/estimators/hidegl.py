@@ -86,9 +86,9 @@ class HiDeGL(Model):
     start : {"kmeans", "random"} or array of shape (n_points, n_features), default="kmeans"
         Where the points start: a few steps of k-means, rows at random, or given places.
     learning_rows : int, "auto" or None, default="auto"
-        The number of random rows that the points are learned on; all rows are labelled. "auto": 256 per point. The
-        learning begins with 32 and 64 rows per point; its steps are over-relaxed and assign a row to 3 points. None:
-        Algorithm 1 of the paper as it stands, on all rows and with `n_nearest` assignments.
+        The number of random rows that the points are learned on; all rows are labelled. "auto": 256 per point, or
+        64 where that is more than 100,000. It begins with 32 per point; its steps are over-relaxed and assign a row to
+        3 points. None: Algorithm 1 of the paper as it stands, on all rows and with `n_nearest` assignments.
     max_iter : int, default=100
         The maximum number of iterations on `learning_rows`; at most 10 more run before, on fewer rows.
     tol : float, default=3e-3

@@ -24,8 +24,10 @@ from hidegl.structure.points import STARTS, HighDensePoints, learn_points
 WARM_UP = ((32, 6), (64, 4))
 """The stages before the last: rows per point, and the most iterations."""
 
-LAST_STAGE = 256
-"""learning_rows="auto": rows per point of the last stage, if there are so many."""
+ROWS_PER_POINT, FEWER_PER_POINT, MANY_ROWS = 256, 64, 100_000
+"""learning_rows="auto": rows per point of the last stage; fewer, but not less than the third number, if there would be
+more than that. With few points more rows gain accuracy and cost little; with many points they gain none.
+"""
 
 LEARNING_NEAREST = 3
 """How many points a row is assigned to while they are learned. Its 3 nearest have most of its weight."""
@@ -75,7 +77,8 @@ class Stage:
 
 def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_iter: int) -> list[Stage]:
     """None: Algorithm 1 as it stands, on all rows. A stage is worth its start if the next one reads twice as much."""
-    wanted = LAST_STAGE * k if learning_rows == "auto" else int(learning_rows or n_rows)
+    automatic = min(ROWS_PER_POINT * k, max(FEWER_PER_POINT * k, MANY_ROWS))
+    wanted = automatic if learning_rows == "auto" else int(learning_rows or n_rows)
     stages = [Stage(min(max(wanted, k), n_rows), max_iter)]
     for rows_per_point, iterations in reversed(WARM_UP if learning_rows is not None else ()):
         if 2 * rows_per_point * k <= stages[0].n_rows:
