@@ -14,6 +14,8 @@ import pytest
 
 from commands import hidegl
 from hidegl import AutoHiDeGL, HiDeGL
+from hidegl import label as hidegl_label
+from hidegl import read as hidegl_read
 from hidegl.basics.coded_texts import CodedText, code_of
 from marks import on_unix
 
@@ -169,6 +171,62 @@ def test_labels_follow_the_index_of_the_rows(make):
         ValueError, match="y must have the index of X: 20 labels of the index of X are not in that of y"
     ):
         make().fit(frame, y.set_axis(range(20, len(X) + 20)))
+
+
+def test_labels_of_python_follow_the_index_of_a_data_frame():
+    X, truth = heaps()
+    frame, y = pd.DataFrame(X, columns=list("abcd")), pd.Series(np.where(truth == 0, "left", "right"))
+    expected = hidegl_label(frame, y.where(y.index % 4 == 0)).labels
+    shuffled = y.where(y.index % 4 == 0).sample(frac=1, random_state=0)
+    np.testing.assert_array_equal(hidegl_label(frame, shuffled).labels, expected)
+    np.testing.assert_array_equal(hidegl_label(frame, shuffled.dropna()).labels, expected)
+    with pytest.raises(ValueError, match=r"labels must have the index of the data frame, but 120 is not in it"):
+        hidegl_label(frame, y.set_axis(range(20, len(X) + 20)))
+
+
+def test_files_for_people_count_rows_as_a_spreadsheet(table, capsys):
+    table.to_json("data.jsonl", orient="records", lines=True)
+    hidegl("suggest data.csv --labels side -n 3 -o ask.csv")
+    hidegl("suggest data.jsonl --labels side -n 3 -o ask_lines.csv")
+    assert "row (from 0)" in capsys.readouterr().out
+    sheet, lines = pd.read_csv("ask.csv"), pd.read_csv("ask_lines.csv")
+    np.testing.assert_array_equal(sheet["sheet_row"], lines["row"] + 2)
+    pd.DataFrame({"sheet_row": [2, 3, 62, 63], "side": ["left", "left", "right", "right"]}).to_csv("four.csv")
+    labels = hidegl_read("data.csv", "four.csv").y
+    assert np.flatnonzero(labels != np.array(None)).tolist() == [0, 1, 60, 61]
+
+
+def test_labels_that_hidegl_chose_make_the_estimate_low(table, capsys):
+    hidegl("suggest data.csv --without side -n 12 -o ask.csv")
+    ask = pd.read_csv("ask.csv")
+    ask["label"] = heaps()[1][ask["sheet_row"] - 2]
+    ask.to_csv("ask.csv", index=False)
+    capsys.readouterr()
+    hidegl("label data.csv --without side --labels ask.csv --effort quick")
+    assert "this estimate is usually too low" in capsys.readouterr().err
+    hidegl("label data.csv --labels side --effort quick -f")
+    assert "usually too low" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("label https://example.org/a.csv", "https://example.org/a.csv is an address, and hidegl reads files"),
+        ("studio data.csv --port 80000", "--port must be 0 (any that is free) to 65,535, got 80,000"),
+        ("label data.csv --labels a", "--labels a holds "),
+        ("label named.csv --labels name", "--labels name: 120 of 120 rows have a name that no other row has"),
+        (
+            "label named.csv --text name --labels side --embedder openai",
+            "'openai' is a service, and hidegl sends no",
+        ),
+    ],
+)
+def test_wrong_uses_end_with_the_right_line(table, capsys, arguments, line):
+    table.assign(name=[f"ticket number {i} of somebody" for i in range(120)]).to_csv("named.csv", index=False)
+    with pytest.raises(AssertionError):
+        hidegl(arguments)
+    said = " ".join(capsys.readouterr().err.split())
+    assert line.replace("--labels a holds ", "the column 'a' holds") in said
 
 
 def test_entries_that_are_no_numbers_are_refused_in_words():

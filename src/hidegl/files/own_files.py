@@ -26,6 +26,15 @@ FAMILIARITY = "familiarity"
 
 MARK, ROW, LABEL = "hidegl", "row", "label"
 
+WHY = "why"
+"""Why a row is suggested: a column of files that `suggest` writes."""
+
+SHEET_ROW = "sheet_row"
+"""The number of a row as a spreadsheet shows it, in place of `row`, which starts at 0."""
+
+FIRST_SHEET_ROW = 2
+"""The names of the columns are in row 1."""
+
 PREFIX = re.compile(r"(hidegl_(\d+_)?)?")
 
 LOOKED_AT = 100
@@ -96,6 +105,17 @@ def mark_column(table: Table) -> str | None:
     return None
 
 
+def numbers_of_rows(names: Sequence[str], prefix: str = "") -> str | None:
+    """The column with the number of each row: `row`, or `sheet_row`."""
+    by_name = {name.lower(): name for name in names}
+    return by_name.get(f"{prefix}{ROW}") or by_name.get(f"{prefix}{SHEET_ROW}")
+
+
+def first_number(name: str) -> int:
+    """The number of the first row in such a column."""
+    return FIRST_SHEET_ROW if name.lower().endswith(SHEET_ROW) else 0
+
+
 @dataclass(frozen=True)
 class Mark:
     """What a file for people remembers about the table that it was written from."""
@@ -142,6 +162,7 @@ class MarkedFile:
     keys: list[str | None]
     label: str
     row: str | None
+    """The column of row numbers."""
 
     @classmethod
     def of(cls, table: Table) -> MarkedFile | None:
@@ -153,10 +174,11 @@ class MarkedFile:
         marks = list(dict.fromkeys(one[0] for one in found if one is not None))  # several, if files were put together
         sources = tuple(dict.fromkeys(place for mark in marks for place in mark.sources))
         mark = replace(marks[0], sources=sources)
-        label, row = f"{mark.prefix}{LABEL}", f"{mark.prefix}{ROW}"
+        label = f"{mark.prefix}{LABEL}"
         if label not in table.names:
             return None
-        return cls(mark, [None if one is None else one[1] for one in found], label, row if row in table.names else None)
+        row = numbers_of_rows(table.names, mark.prefix)
+        return cls(mark, [None if one is None else one[1] for one in found], label, row)
 
 
 def relative_sources(sources: Sequence[tuple[str, str]], folder: Path) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from hidegl.intake.given_labels import find_labels
 from hidegl.intake.input_options import InputOptions
 from hidegl.intake.labelled import Result
 from hidegl.intake.notes import Notes, in_python
-from hidegl.intake.sources import MemorySource
+from hidegl.intake.sources import MemorySource, Source
 from hidegl.intake.tasks import Task, fitted
 from hidegl.intake.text_rows import texts_of
 from hidegl.questions.acceptance import check_precision
@@ -91,7 +91,7 @@ def read(
         if isinstance(source, MemorySource) and source.is_texts:
             text = text or "text"
         options = InputOptions(
-            None if labels is None else label_places(labels, n_rows_of(source)),
+            None if labels is None else label_places(labels, source),
             id,
             columns,
             without,
@@ -208,7 +208,7 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
     notes = Notes(words=in_python)
     if labels is None:
         return replace(data, notes=notes)
-    given = find_labels(data.table, label_places(labels, data.n_rows), data.id_column)
+    given = find_labels(data.table, label_places(labels, data.source, data.n_rows), data.id_column)
     for note in given.notes:
         notes.warn(note, "labels")
     if data.columns.kind == "texts":
@@ -216,13 +216,33 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
     return replace(data, labels=given, notes=notes)
 
 
-def n_rows_of(source: Any) -> int | None:
-    """How many rows data in memory have; None for files."""
-    return source.table.n_rows if isinstance(source, MemorySource) else None
+def label_places(labels: Any, source: Source | MemorySource, n_rows: int | None = None) -> list[Any]:
+    """One or several places of labels as a list: a list is one place if it has one label per row.
+
+    Labels with an index of pandas are brought into the order of a data frame that has the same index.
+    """
+    if isinstance(source, MemorySource):
+        n_rows = source.table.n_rows
+    return [aligned(source, one) for one in separate_places(labels, n_rows)]
 
 
-def label_places(labels: Any, n_rows: int | None) -> list[Any]:
-    """One or several places of labels as a list: a list is one place if it has one label per row."""
+def aligned(source: Source | MemorySource, labels: Any) -> Any:
+    """A pandas Series of labels in the order of the data frame; it may lack the rows without a label."""
+    index: Any = getattr(labels, "index", None)
+    wanted: Any = getattr(getattr(source, "frame", None), "index", None)
+    if not (hasattr(index, "equals") and hasattr(wanted, "equals")) or labels.ndim != 1 or index.equals(wanted):
+        return labels
+    others = index.difference(wanted)
+    if index.is_unique and wanted.is_unique and not len(others):
+        return labels.reindex(wanted)
+    example = f"{others.tolist()[0]!r} is not in it" if len(others) else "values occur twice"
+    raise UsageError(
+        f"labels must have the index of the data frame, but {example}: give labels.to_numpy() if its entries are in "
+        f"the order of the rows"
+    )
+
+
+def separate_places(labels: Any, n_rows: int | None) -> list[Any]:
     if not isinstance(labels, list | tuple):
         return [labels]
     places = [one for one in labels if is_place(one)]

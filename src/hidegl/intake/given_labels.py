@@ -37,6 +37,9 @@ class GivenLabels:
     places: list[Place] = field(default_factory=list)
     """Columns and files that hold these labels, the last of which wins."""
 
+    mostly_suggested: bool = False
+    """Whether hidegl chose most of the labelled rows, so that they are far apart."""
+
     @property
     def n_labels(self) -> int:
         return 0 if self.y is None else int(np.sum(known(self.y)))
@@ -127,6 +130,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
         y[source.removed] = None
     counts = [f"{int(np.sum(known(source.y))):,} in {source.words}" for source in sources]
     counts += [f"{changed:,} changed"] * (changed > 0 or len(sources) > 1) + [f"{removed:,} removed"] * (removed > 0)
+    n_suggested = sum(int(np.sum(known(source.y))) for source in sources if source.is_suggested)
     return GivenLabels(
         y,
         " and ".join(dict.fromkeys(source.words for source in sources)),
@@ -134,6 +138,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
         [note for source in sources for note in source.notes],
         ", ".join(counts),
         [source.place for source in sources if source.place is not None],
+        2 * n_suggested > int(np.sum(known(y))),
     )
 
 

@@ -18,10 +18,21 @@ from hidegl.basics.errors import UsageError, did_you_mean, joined_names
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
 from hidegl.files.opening import open_table
-from hidegl.files.own_files import COLUMN, FILE, FOLDERS, Mark, MarkedFile, result_columns
+from hidegl.files.own_files import (
+    COLUMN,
+    FILE,
+    FOLDERS,
+    ROW,
+    WHY,
+    Mark,
+    MarkedFile,
+    first_number,
+    numbers_of_rows,
+    result_columns,
+)
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
-from hidegl.intake.label_values import as_column, known, load_label_array, parse_labels
+from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
@@ -45,6 +56,9 @@ class LabelSource:
 
     earlier: list[Place] = field(default_factory=list)
     """Where the other labels are, if the file remembers it."""
+
+    is_suggested: bool = False
+    """Whether hidegl chose the rows."""
 
 
 @dataclass
@@ -94,6 +108,7 @@ class SourceReader:
     def of_column(self, name: str) -> LabelSource:
         given, told = only_given(self.table, name)
         y, notes = parse_labels(given, f"the column {name!r}")
+        check_are_classes(y, name)
         return LabelSource(y, f"the column {name!r}", (COLUMN, name), [name], [*told, *notes])
 
     def of_values(self, values: Any) -> LabelSource:
@@ -125,10 +140,10 @@ class SourceReader:
         y[list(stored.names)] = list(stored.names.values())
         notes = [] if stored.changes is None else [f"{path}: {stored.changes}"]
         columns = taken_over(self.table, path)
-        return LabelSource(y, str(path), (FILE, str(path)), columns, notes, stored.removed)
+        return LabelSource(y, str(path), (FILE, str(path)), columns, notes, stored.removed, is_suggested=True)
 
     def of_file(self, path: Path) -> LabelSource:
-        """One label per row in order, or labels of some rows: by their keys, by row number (`row`), or by id."""
+        """One label per row in order, or labels of some rows: by their keys, by row number, or by id."""
         if path.suffix == ".npy":
             values = load_label_array(path)
             if len(values) != self.table.n_rows:
@@ -150,14 +165,15 @@ class SourceReader:
         own = result_columns(lines)
         value = next((names[name] for name in LABEL_NAMES if name in names), own[0] if own else None)
         key = self.id_column if self.id_column in lines.names and self.id_column in self.table.names else None
+        row = numbers_of_rows(lines.names)
         if value is None:
-            rest = [name for name in lines.names if name not in (key, names.get("row"))]
+            rest = [name for name in lines.names if name not in (key, row)]
             if len(rest) != 1:
                 raise UsageError(f"{path} must have a column named label; it has {joined_names(lines.names)}")
             value = rest[0]
         given, told = only_given(lines, own[0] if own else value)
         found, notes = parse_labels(given, str(path))
-        rows, shown, gone = self.rows_of(path, lines, key, names.get("row"), found, is_result=bool(own))
+        rows, shown, gone = self.rows_of(path, lines, key, row, found, is_result=bool(own))
         y = placed(found, rows, self.table.n_rows, path, shown)
         return LabelSource(y, str(path), notes=[*told, *notes, *gone])
 
@@ -172,7 +188,7 @@ class SourceReader:
         if is_result and (moved := self.rows_of_result(path, lines, found)) is not None:
             return moved[0], lambda line: f"row {moved[0][line]}", moved[1]
         if row:
-            rows = rows_by_number(lines.column(row), n_rows, path)
+            rows = rows_by_number(lines.column(row), n_rows, path, row)
         elif lines.n_rows == n_rows:
             rows = np.arange(n_rows)
         else:
@@ -199,13 +215,13 @@ class SourceReader:
         """The labels of a file that hidegl wrote to be filled in."""
         found, notes = parse_labels(lines.column(marked.label), str(path))
         mark, labelled = marked.mark, np.flatnonzero(known(found)).tolist()
-        numbers = None if marked.row is None else lines.column(marked.row).to_pylist()
+        numbers = None if marked.row is None else numbers_in(lines.column(marked.row), first_number(marked.row))
         keys = self.keys_of(mark)
         rows = np.full(lines.n_rows, -1, dtype=np.intp)
         with_key = [line for line in labelled if marked.keys[line] is not None]
         where: dict[int, int] = {}
         if keys is not None:
-            stored = {line: (number_of(numbers, line), str(marked.keys[line])) for line in with_key}
+            stored = {line: (-1 if numbers is None else numbers[line], str(marked.keys[line])) for line in with_key}
             where = placed_lines(stored, keys)
         if with_key and not where and mark.n_rows != self.table.n_rows:
             raise UsageError(
@@ -218,11 +234,12 @@ class SourceReader:
             if marked.row is None:
                 raise UsageError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
             column = lines.column(marked.row).take(pa.array(by_number))
-            rows[by_number] = rows_by_number(column, self.table.n_rows, path)
+            rows[by_number] = rows_by_number(column, self.table.n_rows, path, marked.row)
         y = placed(found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
         gone = notes_of_gone(path, labelled, {line: 0 for line in labelled if rows[line] >= 0})
         earlier = [(kind, str(path.parent / name) if kind == FILE else name) for kind, name in mark.sources]
-        return LabelSource(y, str(path), notes=[*notes, *gone], earlier=earlier)
+        is_suggested = f"{mark.prefix}{WHY}" in lines.names
+        return LabelSource(y, str(path), notes=[*notes, *gone], earlier=earlier, is_suggested=is_suggested)
 
     def keys_of(self, mark: Mark) -> RowKeys | None:
         """The keys of the rows, made as those in a file of ours; None if the data lacks its id."""
@@ -246,10 +263,9 @@ def as_arrow(values: Any) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(texts, pa.string())])
 
 
-def number_of(numbers: list[Any] | None, line: int) -> int:
-    """The row number in a line of a file of ours; −1 if a person took it away."""
-    number = None if numbers is None else numbers[line]
-    return number if isinstance(number, int) else -1
+def numbers_in(column: pa.ChunkedArray, first: int) -> list[int]:
+    """The rows in a file of ours, counted from 0; −1 where a person took the number away."""
+    return [value - first if isinstance(value, int) else -1 for value in column.to_pylist()]
 
 
 def placed_lines(stored: Mapping[int, tuple[int, str]], keys: RowKeys) -> dict[int, int]:
@@ -310,14 +326,16 @@ def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
     return kept, ["this is an output of hidegl: its labels count where 'given' is true"]
 
 
-def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object) -> NDArray[np.intp]:
+def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str = ROW) -> NDArray[np.intp]:
+    """Rows from 0, of a column of row numbers with this name."""
+    first = first_number(name)
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise UsageError(f"{path}: the column 'row' must hold row numbers, from 0")
-    rows = column.to_numpy()
-    outside = rows[(rows < 0) | (rows >= n_rows)]
+        raise UsageError(f"{path}: the column {name!r} must hold row numbers, from {first}")
+    numbers = column.to_numpy()
+    outside = numbers[(numbers < first) | (numbers >= n_rows + first)]
     if len(outside):
-        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows 0 to {n_rows - 1:,}")
-    return rows.astype(np.intp)
+        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows {first} to {n_rows + first - 1:,}")
+    return (numbers - first).astype(np.intp)
 
 
 def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> NDArray[np.intp]:

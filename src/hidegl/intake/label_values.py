@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from hidegl.files.columns import is_text, spoken
 from hidegl.spreading.labels import UNLABELLED, is_blank
 
 MOST_CLASSES = 1000
+
+FEW_ROWS, MOSTLY_ONCE = 20, 0.5
+"""Above this number of rows, names that occur once are no classes if more than this share of the rows has one."""
 
 
 def known(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -66,6 +70,17 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
             f"text? Name the column or file of the labels with --labels"
         )
     return y, notes
+
+
+def check_are_classes(y: NDArray[Any], name: str) -> None:
+    """Raise an error if a column has another name in almost every row, as ids and texts have."""
+    counts = Counter(y[known(y)].tolist())
+    n_once = sum(count == 1 for count in counts.values())
+    if len(y) >= FEW_ROWS and n_once > MOSTLY_ONCE * len(y):
+        raise UsageError(
+            f"--labels {name}: {n_once:,} of {len(y):,} rows have a name that no other row has, so these are ids or "
+            f"texts and no classes: name the column or file of the classes"
+        )
 
 
 def integers(column: pa.ChunkedArray) -> NDArray[Any]:

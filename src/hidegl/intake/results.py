@@ -19,8 +19,10 @@ from hidegl.files.own_files import (
     MARK,
     RESULTS,
     ROW,
+    SHEET_ROW,
     Mark,
     MarkedFile,
+    first_number,
     free_prefix,
     mark_column,
     relative_sources,
@@ -81,6 +83,8 @@ class FillIn:
 
     ours: tuple[str, ...]
     mark: Mark
+    number: str
+    """The column of row numbers."""
 
     @classmethod
     def of(cls, task: Task, own: Iterable[str], ours: tuple[str, ...], folder: Path | None = None) -> FillIn:
@@ -90,13 +94,14 @@ class FillIn:
         names = [name for name in own if name not in (*labels, old)]
         without = () if task.key_column is not None else tuple(task.not_in_keys)
         places = relative_sources(task.labels.places, folder or Path())
-        prefix = free_prefix(names, (ROW, *ours, LABEL, MARK))
-        return cls(task, names, ours, Mark(task.n_rows, task.key_column, without, places, prefix))
+        number = SHEET_ROW if task.source.is_sheet else ROW
+        prefix = free_prefix(names, (number, *ours, LABEL, MARK))
+        return cls(task, names, ours, Mark(task.n_rows, task.key_column, without, places, prefix), number)
 
     def columns(self, rows: NDArray[np.intp], own: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
         prefix, keys = self.mark.prefix, self.task.keys.of_rows(rows.tolist())
         return {
-            f"{prefix}{ROW}": rows,
+            f"{prefix}{self.number}": rows + first_number(self.number),
             **{name: own[name] for name in self.own},
             **{f"{prefix}{name}": ours[name] for name in self.ours},
             f"{prefix}{LABEL}": pa.nulls(len(rows), pa.string()),

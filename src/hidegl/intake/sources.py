@@ -20,6 +20,9 @@ from hidegl.files.tables import MemoryTable, Table
 
 STANDARD_INPUT = "-"
 
+SHEETS = (".csv", ".tsv", ".xlsx")
+"""Files that people open in a spreadsheet."""
+
 BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
 """How files begin, and their endings; any other text is CSV."""
 
@@ -36,8 +39,8 @@ class Source:
     @classmethod
     def of(cls, data: list[Path]) -> Source:
         for path in data:
-            if re.match(r"[a-z]+:/", str(path)):
-                raise UsageError(f"{path} is an address, and hidegl reads files: download it first")
+            if found := re.match(r"([a-z]+):/+(.*)", str(path)):  # a path joins the two strokes of an address
+                raise UsageError(f"{found[1]}://{found[2]} is an address, and hidegl reads files: download it first")
         if Path(STANDARD_INPUT) in data:
             if len(data) > 1:
                 raise UsageError("standard input (-) cannot be read together with files")
@@ -68,6 +71,11 @@ class Source:
     @property
     def is_folder(self) -> bool:
         return len(self.paths) == 1 and self.paths[0].is_dir()
+
+    @property
+    def is_sheet(self) -> bool:
+        """Whether a spreadsheet shows the rows of the data, under one row of names."""
+        return len(self.paths) == 1 and self.paths[0].name.lower().removesuffix(".gz").endswith(SHEETS)
 
     @property
     def pattern(self) -> Path:
@@ -103,6 +111,7 @@ class MemorySource:
 
     paths: ClassVar[tuple[Path, ...]] = ()
     path: ClassVar[None] = None
+    is_sheet: ClassVar[bool] = False
     is_folder: ClassVar[bool] = False
 
     @property
