@@ -191,7 +191,9 @@ def test_files_for_people_count_rows_as_a_spreadsheet(table, capsys):
     assert "row (from 0)" in capsys.readouterr().out
     sheet, lines = pd.read_csv("ask.csv"), pd.read_csv("ask_lines.csv")
     np.testing.assert_array_equal(sheet["sheet_row"], lines["row"] + 2)
-    pd.DataFrame({"sheet_row": [2, 3, 62, 63], "side": ["left", "left", "right", "right"]}).to_csv("four.csv")
+    pd.DataFrame({"sheet_row": [2, 3, 62, 63], "side": ["left", "left", "right", "right"]}).to_csv(
+        "four.csv", index=False
+    )
     labels = hidegl_read("data.csv", "four.csv").y
     assert np.flatnonzero(labels != np.array(None)).tolist() == [0, 1, 60, 61]
 
