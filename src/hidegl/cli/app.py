@@ -262,8 +262,7 @@ def audit(
         "judged", f"{len(judged) - unjudged:,} labels in {seconds:.1f} s, {len(suspects) or 'none'} of them doubtful"
     )
     if unjudged:
-        held = "1 label" if unjudged == 1 else f"{unjudged:,} labels"
-        screen.note("unjudged", f"{held} could not be checked: isolated, or the only one of the class")
+        screen.note("unjudged", f"{unjudged:,} labels could not be checked: isolated, or the only one of their class")
     if output is not None:
         outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
