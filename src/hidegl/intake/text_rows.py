@@ -19,7 +19,7 @@ from hidegl.basics.progress import Progress
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
-from hidegl.embedding.tuning import n_pairs
+from hidegl.embedding.tuning import N_STEPS
 from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.tables import Table
@@ -98,7 +98,7 @@ class TextVectors:
         begun = time.perf_counter()
         try:
             with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
-                progress.passing("tuning", n_pairs(labels))
+                progress.passing("tuning", N_STEPS)
                 embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
             raise UsageError(f"--tune: {error}") from error
