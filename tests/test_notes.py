@@ -16,6 +16,7 @@ from commands import hidegl
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl import label as hidegl_label
 from hidegl import read as hidegl_read
+from hidegl import suggest as hidegl_suggest
 from hidegl.basics.coded_texts import CodedText, code_of
 from marks import on_unix
 
@@ -214,6 +215,9 @@ def test_labels_that_hidegl_chose_make_the_estimate_low(table, capsys):
     ("arguments", "line"),
     [
         ("label https://example.org/a.csv", "https://example.org/a.csv is an address, and hidegl reads files"),
+        ("label s3://bucket/a.csv", "s3://bucket/a.csv is an address, and hidegl reads files: download it first"),
+        ("label data.csv --labels http://example.org/a.csv", "http://example.org/a.csv is an address"),
+        ("suggest data.csv -n 0", "hidegl: -n 0: ask for one row or more"),
         ("studio data.csv --port 80000", "--port must be 0 (any that is free) to 65,535, got 80,000"),
         ("label data.csv --labels a", "--labels a holds "),
         ("label named.csv --labels name", "--labels name: 120 of 120 rows have a name that no other row has"),
@@ -245,6 +249,22 @@ def test_entries_that_are_no_numbers_are_refused_in_words():
     frame.iloc[3, 2] = pd.NA
     with pytest.raises(ValueError, match=r"it contains NaN or infinity: .*TableEncoder fills in empty cells"):
         model.fit(frame, y)
+
+
+def test_data_frames_whose_columns_are_numbers_are_refused_in_words():
+    with pytest.raises(ValueError, match=r"must have texts as names: data.rename\(columns=str\)"):
+        hidegl_label(pd.DataFrame(heaps()[0]), heaps()[1])
+
+
+def test_values_in_messages_are_short_and_plain():
+    X, truth = heaps()
+    y = np.where(np.arange(len(X)) % 4 == 0, truth, -1)
+    with pytest.raises(ValueError, match=r"it differs in 1, 9$"):
+        AutoHiDeGL("quick", class_prior={np.int64(0): 0.5, np.int64(9): 0.5}).fit(X, y)
+    with pytest.raises(TypeError, match=r"got an array of the shape \(120,\): only 120 rows have no label$"):
+        hidegl_suggest(X, y)
+    with pytest.raises(ValueError, match=r"n_points must be .*got -3"):
+        HiDeGL(np.int64(-3)).fit(X, y)
 
 
 def test_what_is_said_of_labels_is_plain_python():

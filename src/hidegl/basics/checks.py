@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -25,7 +26,7 @@ def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None
     good = good and (low <= value if interval[0] == "[" else low < value)
     good = good and (value <= high if interval[-1] == "]" else value < high)
     if not good:
-        raise_for(value, f"{name} must be a number in {interval}, got {value!r}{why and ': ' + why}")
+        raise_for(value, f"{name} must be a number in {interval}, got {shown(value)}{why and ': ' + why}")
 
 
 def fits_a_float(value: Any) -> bool:
@@ -38,7 +39,7 @@ def check_count(name: str, value: Any, low: int, high: int | None = None, *, why
     rule = f"at least {low}" if high is None else f"from {low} to {high}"
     good = isinstance(value, Integral) and not is_bool(value)
     if not good or not (low <= int(value) <= (math.inf if high is None else high)):
-        raise_for(value, f"{name} must be a whole number {rule}, got {value!r}{why and ': ' + why}")
+        raise_for(value, f"{name} must be a whole number {rule}, got {shown(value)}{why and ': ' + why}")
 
 
 def check_points(name: str, points: Any, n_features: int) -> Matrix:
@@ -57,7 +58,7 @@ def check_rows(name: str, rows: Any, n_rows: int) -> NDArray[np.intp]:
     if found.size == 0:
         return np.empty(0, dtype=np.intp)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a list of row numbers, got {rows!r}")
+        raise ValueError(f"{name} must be a list of row numbers, got {shown(rows)}")
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
         raise ValueError(f"{name} must hold row numbers from 0 to {n_rows - 1}, got {outside[0]}")
@@ -77,7 +78,14 @@ def check_name(name: str, value: Any, names: Iterable[str | None]) -> None:
     names = list(names)
     if not isinstance(value, str | None) or value not in names:
         listed = ", ".join(repr(known) for known in names)
-        raise_for(value, f"{name} must be one of {listed}, got {value!r}")
+        raise_for(value, f"{name} must be one of {listed}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value in a message: numbers of numpy as plain numbers, and long values cut."""
+    if isinstance(value, np.ndarray):
+        return f"an array of the shape {value.shape}"
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def raise_for(value: Any, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name.lower(), known, n=1)
     return f": did you mean {known[close[0]]!r}?" if close else ""
+
+
+def refuse_address(path: Path | str) -> None:
+    if found := re.match(r"([a-z][a-z0-9]+):/+(.*)", str(path)):  # a path joins the two strokes of an address
+        raise UsageError(f"{found[1]}://{found[2]} is an address, and hidegl reads files: download it first")
 
 
 @contextmanager

@@ -179,6 +179,8 @@ def suggest(
     from hidegl.files import own_files
     from hidegl.intake import input_options, sources, tasks
 
+    if n < 1:
+        raise UsageError(f"-n {n}: ask for one row or more")
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
@@ -187,8 +189,6 @@ def suggest(
     )._replace(safe_csv=safe_csv)
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
-    if n < 1:
-        raise UsageError(f"-n {n}: ask for one row or more")
     if n > free:
         raise UsageError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)

@@ -31,6 +31,8 @@ def source_of(data: Any) -> Source | MemorySource:
         return Source.of([Path(data)])
     if is_frame(data) or isinstance(data, dict):
         return of_frame(data)
+    if hasattr(data, "columns") and hasattr(data, "rename"):
+        raise UsageError("the columns of the data frame must have texts as names: data.rename(columns=str)")
     if are_paths(data):
         return Source.of([Path(path) for path in data])
     if holds_texts(data):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hidegl.annotation.label_files import read_label_columns, read_labels
 from hidegl.annotation.row_keys import RowKeys, placed_rows
-from hidegl.basics.errors import UsageError, did_you_mean, joined_names
+from hidegl.basics.errors import UsageError, did_you_mean, joined_names, refuse_address
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
 from hidegl.files.opening import open_table
@@ -85,6 +85,7 @@ class SourceReader:
             return self.of_column(str(wanted))
         path, names = Path(wanted), self.table.names
         if not path.exists():
+            refuse_address(path)
             has = f"; the columns are {joined_names(names, 8)}" if names else "; the data has no named columns"
             advice = did_you_mean(str(wanted), names) or has
             raise UsageError(f"--labels {wanted}: there is no such column and no such file{advice}")

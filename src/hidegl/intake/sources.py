@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from hidegl.basics.errors import OperationError, UsageError, joined_names
+from hidegl.basics.errors import OperationError, UsageError, joined_names, refuse_address
 from hidegl.files.opening import open_table, open_tables
 from hidegl.files.tables import MemoryTable, Table
 
@@ -39,8 +38,7 @@ class Source:
     @classmethod
     def of(cls, data: list[Path]) -> Source:
         for path in data:
-            if found := re.match(r"([a-z]+):/+(.*)", str(path)):  # a path joins the two strokes of an address
-                raise UsageError(f"{found[1]}://{found[2]} is an address, and hidegl reads files: download it first")
+            refuse_address(path)
         if Path(STANDARD_INPUT) in data:
             if len(data) > 1:
                 raise UsageError("standard input (-) cannot be read together with files")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.basics.errors import joined_names
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import namespace
 from hidegl.spreading.labels import Labels
@@ -51,7 +52,7 @@ def _in_order(prior: dict[Any, float], labels: Labels) -> list[float]:
     classes = labels.classes.tolist()
     if set(prior) != set(classes):
         unlike = sorted({*prior} ^ {*classes}, key=str)
-        raise ValueError(f"class_prior must name the classes in y, each once; it differs in {unlike[:5]}")
+        raise ValueError(f"class_prior must name the classes in y, each once; it differs in {joined_names(unlike)}")
     return [prior[name] for name in classes]
 
 
