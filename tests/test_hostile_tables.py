@@ -280,8 +280,8 @@ def test_lines_may_be_long(ending, tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_a_line_that_is_too_long_is_said(ending, tmp_path, monkeypatch):
-    for module in ("mistakes", "csv", "documents"):
-        monkeypatch.setattr(f"hidegl.files.{module}.LONGEST_LINE", 1 << 21)
+    for module in ("basics.errors", "files.csv", "files.documents"):
+        monkeypatch.setattr(f"hidegl.{module}.LONGEST_LINE", 1 << 21)
     (tmp_path / f"data.{ending}").write_text("a,b\n1,x\n" + '{"a":"' + "r" * 5_000_000 + '"}\n')
     with pytest.raises(OperationError, match="has a line of more than 2 GB"):
         open_table(tmp_path / f"data.{ending}")
