@@ -21,7 +21,7 @@ pytest.importorskip("typer", reason="needs the extra cli")
 from commands import hidegl
 from hidegl.cli import trust
 from hidegl.cli.running import run
-from hidegl.intake import vector_cache
+from hidegl.intake import tuned_texts, vector_cache
 from test_texts import sentences
 
 pytestmark = pytest.mark.filterwarnings(
@@ -152,6 +152,38 @@ def test_of_many_labels_some_tune_and_the_others_can_judge(network, monkeypatch)
     assert learned.folds.shape == (10,)
     assert set(learned.rows[:10]) < set(range(24))
     assert learned.rows[10:].min() >= 24
+
+
+def test_guesses_tune_the_network_again(network, monkeypatch):
+    few = np.where(np.arange(120) < 12, TOPICS, None)
+    monkeypatch.setattr(tuned_texts, "LEAST_WEIGHT", 0.0)
+    embedder = TextEmbedder(network)
+    n_guesses = tuned_texts.tune_in_two_rounds(embedder.fit(TEXTS), TEXTS, Labels.read(few, 120))
+    assert 0 < n_guesses <= 54
+    once = TextEmbedder(network, tune=True).fit(TEXTS, few)
+    assert np.any(once.way_.tuned.changes != embedder.way_.tuned.changes)
+    np.testing.assert_array_equal(once.learned_["tuned"].vectors, embedder.learned_["tuned"].vectors)
+    assert once.tune_again(TEXTS, TOPICS).views_ == embedder.views_
+    monkeypatch.setattr(tuned_texts, "LEAST_WEIGHT", 1.1)  # as if tuning had not helped
+    assert tuned_texts.tune_in_two_rounds(TextEmbedder(network).fit(TEXTS), TEXTS, Labels.read(few, 120)) == 0
+    assert (
+        tuned_texts.tune_in_two_rounds(TextEmbedder(network).fit(TEXTS), TEXTS, Labels.read(TOPICS, 120)) == 0
+    )  # many labels
+    with pytest.raises(ValueError, match="tune_again needs an embedder that was fitted with tune=True"):
+        TextEmbedder(network).fit(TEXTS).tune_again(TEXTS, TOPICS)
+
+
+def test_the_surest_guesses_of_each_class_tune():
+    rng = np.random.default_rng(0)
+    codes, confidence, is_guess = rng.integers(3, size=90), rng.random(90), np.arange(90) >= 20
+    codes[is_guess & (codes == 2)] = 1
+    codes[-1] = 2
+    chosen = tuned_texts.surest(codes, confidence, is_guess)
+    for number, most in ((0, 20), (1, 20), (2, 1)):
+        own = np.flatnonzero(is_guess & (codes == number))
+        expected = sorted(own, key=lambda row: -confidence[row])[: min(most, -(-len(own) // 2))]
+        assert set(chosen[codes[chosen] == number]) == set(expected)
+    assert len(tuned_texts.surest(codes, confidence, np.zeros(90, dtype=bool))) == 0
 
 
 # How it is judged

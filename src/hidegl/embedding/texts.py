@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
-from hidegl.embedding.ways import Way, chosen, restored, tuned_way
+from hidegl.embedding.ways import Way, WithTuned, chosen, restored, tuned_way
 from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView
 
@@ -69,6 +69,19 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         """Tune the network that was chosen for these texts by their labels."""
         self.way_, learned = tuned_way(self.way_, texts, labels)
         self.tune, self.learned_ = True, {"tuned": learned}
+        return self
+
+    def tune_again(self, X: Any, y: Any) -> Self:
+        """Tune the network anew by the labels of `fit` and more, such as the surest ones of a model.
+
+        `learned_` still judges the view by the labels of `fit` alone, because guesses cannot judge what made them.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.way_, WithTuned):
+            raise ValueError("tune_again needs an embedder that was fitted with tune=True")
+        texts = as_texts(X)
+        labels = y if isinstance(y, Labels) else Labels.read(y, len(texts))
+        self.way_ = self.way_.again(texts, labels)
         return self
 
     @property

@@ -143,7 +143,7 @@ def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[
     """A network that is tuned by the labels of these texts, and what other networks show that lack a fold of them."""
     rng = np.random.default_rng(seed)
     free = np.setdiff1d(np.arange(len(texts)), labels.rows)
-    labels = labels.some(np.isin(labels.rows, rng.permutation(labels.rows)[:MOST_LABELS]))
+    labels = some_of(labels, rng)
     labelled, codes = [texts[row] for row in labels.rows], labels.given
     network = TunedNetwork.learned(source, labelled, codes, STEPS, seed)
     others = np.sort(rng.choice(free, min(OTHERS, len(free)), replace=False))
@@ -156,6 +156,17 @@ def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[
         for fold in range(folds.max() + 1)
     ]
     return network, LearnedView(np.concatenate([labels.rows, others]), folds, np.stack(vectors))
+
+
+def tuned_by(source: str, texts: list[str], labels: Labels, seed: int = 0) -> TunedNetwork:
+    """A network that is tuned by the labels of these texts."""
+    labels = some_of(labels, np.random.default_rng(seed))
+    return TunedNetwork.learned(source, [texts[row] for row in labels.rows], labels.given, STEPS, seed)
+
+
+def some_of(labels: Labels, rng: np.random.Generator) -> Labels:
+    """No more labels than the steps use."""
+    return labels.some(np.isin(labels.rows, rng.permutation(labels.rows)[:MOST_LABELS]))
 
 
 def folds_by_class(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
