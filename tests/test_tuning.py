@@ -284,13 +284,14 @@ def test_label_tunes_once_for_the_same_labels(folder, network, monkeypatch, caps
         return " ".join(capsys.readouterr().err.split())
 
     first = said()
-    assert "by 24 labels in " in first
+    assert "by 24 labels and " in first
+    assert " guesses in " in first
     assert "'tuned' counts" in first or "('tuned'" in first
     assert "by 24 labels, from .hidegl_cache" in said()
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
     hidegl(f"predict notes.hidegl new.csv --embedder {network}")
     write("notes.csv", {"note": TEXTS, "topic": [topic if row < 20 else "" for row, topic in enumerate(TOPICS)]})
-    assert "by 20 labels in " in said()
+    assert "by 20 labels and " in said()
 
 
 @pytest.mark.parametrize(
