@@ -17,7 +17,7 @@ from hidegl.embedding.amounts import amounts_in
 from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without, yes_or_no
 from hidegl.embedding.column_kinds import DAY_ORDERS, EPOCHS, MOST_LEVELS, YES_OR_NO, Kind
 from hidegl.embedding.dates import dates_in
-from hidegl.embedding.words import Words
+from hidegl.embedding.word_vectors import Words
 from hidegl.files.column_types import holds_whole_floats
 from hidegl.files.columns import is_text, spoken
 from hidegl.structure.preparation import column_bounds

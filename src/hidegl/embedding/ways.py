@@ -26,7 +26,7 @@ from hidegl.basics.progress import block_done
 from hidegl.basics.stored import Stored
 from hidegl.embedding import minilm, tuning
 from hidegl.embedding.tuning import TunedNetwork
-from hidegl.embedding.words import Words
+from hidegl.embedding.word_vectors import Words
 from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView
 
