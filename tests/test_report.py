@@ -76,18 +76,62 @@ def test_the_page_is_one_small_file_with_one_script(fitted, tmp_path):
     found.feed(text)
     assert len(text.encode()) < 3e6
     assert found.scripts == 1
-    assert found.addresses == ["data:,"]
+    assert [address for address in found.addresses if not address.startswith("#")] == ["data:,"]
+    for address in found.addresses[1:]:
+        assert f'id="{address[1:]}"' in text
     assert not re.search(r"@import|url\(", text.partition("</style>")[0])
 
 
 def test_the_page_says_what_was_done(fitted, tmp_path):
     text = write(fitted, tmp_path).read_text().partition("<script>")[0]
-    for words in ("540 rows", "60 labels", "1.2 seconds", "The map", "Doubtful labels", "text of"):
+    for words in (
+        "540 rows",
+        "60 labels",
+        "1.2 seconds",
+        "The map",
+        "text of",
+    ):
         assert words in text
     for name in described_settings(fitted):
         assert f"<dt>{name}</dt>" in text
+    assert ("Doubtful labels" in text) == any(label.doubtful for label in fitted.audit())
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert EVIL not in text
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    rng = np.random.default_rng(0)
+    truth = np.arange(600) % 2
+    X = np.where(truth == 1, 2.2, 0)[:, None] * np.eye(1, 3) + rng.normal(size=(600, 3))
+    return AutoHiDeGL("quick", random_state=0).fit(X, np.where(np.arange(600) < 60, truth, -1))
+
+
+def test_the_page_begins_with_the_decision(overlapping, tmp_path):
+    write_report(tmp_path / "report.html", overlapping, precision=0.85, notes=[{"code": "data", "text": "a note"}])
+    text = (tmp_path / "report.html").read_text()
+    taken = overlapping.acceptance(0.85).n_rows
+    assert 0 < taken < 540
+    cards = re.findall(r"<b>([\d,]+)</b><span>(accept now|review|label these next)", text)
+    assert cards == [(str(taken), "accept now"), (str(540 - taken), "review"), ("20", "label these next")]
+    parts = ["85 % of them", "a note", "The map", "A sample of the accepted", "Classes most easily", "What was done"]
+    places = [text.index(words) for words in parts]
+    assert places == sorted(places)
+    accepted = overlapping.accept(0.85)
+    sample = text[places[3] : text.index("</section>", places[3])]
+    rows = [int(row) for row in re.findall(r'<td class="short">(\d+)</td>', sample)]
+    assert len(rows) == 8
+    assert all(accepted[row] is not None and row not in overlapping.given_labels_.rows for row in rows)
+
+
+def test_without_labels_for_the_wanted_precision_a_lower_one_is_named(overlapping, tmp_path):
+    assert overlapping.acceptance(0.999).n_rows == 0
+    write_report(tmp_path / "report.html", overlapping, precision=0.999)
+    text = (tmp_path / "report.html").read_text()
+    shares = (0.99, 0.98, 0.95, 0.9, 0.8)
+    lower = next(share for share in shares if overlapping.acceptance(share).share >= 0.05)
+    n_rows = overlapping.acceptance(lower).n_rows
+    assert f"no label is certain enough for 99.9 %; {n_rows} are for {100 * lower:.0f} %" in text
 
 
 def test_a_model_of_many_rows_has_a_small_report(tmp_path):
@@ -161,6 +205,22 @@ def test_long_names_fit_a_phone(browser, tmp_path):
     tab.close()
 
 
+@pytest.mark.parametrize(("width", "highest"), [(1280, 2900), (390, 5000)])
+def test_the_page_is_short_and_its_tables_can_be_moved(browser, page, width, highest):
+    tab = opened(browser, page, viewport={"width": width, "height": 900})
+    assert tab.evaluate("document.documentElement.scrollHeight") <= highest
+    assert tab.locator("details[open]").count() == 0
+    tab.locator("#precisions summary").click()
+    tab.wait_for_function("document.querySelector('#acceptance .bk-Figure').getBoundingClientRect().width > 200")
+    wide = tab.locator(".wide").all()
+    moved = [one for one in wide if one.evaluate("(e) => e.scrollWidth > e.clientWidth + 1")]
+    assert bool(moved) == (width == 390)
+    assert tab.locator(".hint").count() == len(moved)
+    assert {one.get_attribute("tabindex") for one in moved} <= {"0"}
+    assert tab.complaints == []
+    tab.close()
+
+
 def test_hovering_over_a_point_tells_about_it(browser, page):
     tab = opened(browser, page, viewport={"width": 1280, "height": 1200})
     place = tab.evaluate(
@@ -194,7 +254,7 @@ def test_a_click_on_a_class_shows_it_alone(browser, page):
     chip.click()
     assert chip.get_attribute("aria-pressed") == "true"
     for name in ("points", "given"):
-        assert tab.evaluate(CLASSES_OF, name) == ["1"]
+        assert tab.evaluate(CLASSES_OF, name) == [chip.get_attribute("data-code")]
     assert names.all_inner_texts() == [chip.inner_text().strip()]
     chip.click()
     assert len(tab.evaluate(CLASSES_OF, "points")) == 3
@@ -211,8 +271,9 @@ def test_rows_of_tables_are_found_on_the_map_and_by_search(browser, page):
     assert ring.is_visible()
     tab.locator("tr[data-code]").last.click()
     assert len(tab.evaluate(CLASSES_OF, "points")) == 1
-    box = tab.locator("section", has_text="Label these rows next").locator("input.search")
-    rows = tab.locator("section", has_text="Label these rows next").locator("tbody tr:visible")
+    box, rows = tab.locator("#next input.search"), tab.locator("#next tbody tr:visible")
+    assert (rows.count(), box.is_visible()) == (6, False)
+    tab.locator("#next .more").click()
     assert rows.count() == 20
     box.fill(rows.nth(3).locator("td").first.inner_text())
     assert 1 <= rows.count() < 20

@@ -134,7 +134,7 @@ def label(
             with writing(model):
                 learned.save(model)
         if report is not None:
-            results.write_report_of(report, learned, task, tally, seconds)
+            results.write_report_of(report, learned, task, tally, seconds, accept)
     named = {"output": out, "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
     classes.show_classes(screen, tally)

@@ -128,7 +128,7 @@ def report(
     else:
         asked = InputOptions(id_column=id, encoding=encoding, table=table)
         task = shown_rows(Source.of(data), asked, learned.n_rows_)
-        write_report_of(out, learned, task, tally_of(learned), None)
+        write_report_of(out, learned, task, tally_of(learned))
     screen.note("report", str(out))
 
 

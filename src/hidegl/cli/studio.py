@@ -211,7 +211,7 @@ class FilesBeside:
             with writing(path):
                 model.with_embedder(self.task.embedder).save(path)
         elif kind == "report":
-            write_report_of(path, model, task, tally_of(model), None)
+            write_report_of(path, model, task, tally_of(model), accept=accept)
         else:
             acceptance = None if accept is None else model.acceptance(accept)
             review = next(iter(others), None)

@@ -148,7 +148,7 @@ def label(
         task = task_of(data, labels, options)
         task.labels.require("learn", task.source)
         model, _ = fitted(task, task.notes, effort=effort, seed=random_state)
-        return Result(task, model, None if accept is None else model.acceptance(accept))
+        return Result(task, model, None if accept is None else model.acceptance(accept), accept)
 
 
 def suggest(data: Any, n: int = 20, labels: Any = None, *, random_state: int = 0, **options: Any) -> list[Suggestion]:

@@ -34,11 +34,14 @@ class Result:
         The fitted model. It predicts raw rows, such as texts, and so does its file: `model.save(path)`.
     acceptance : Acceptance or None
         How many labels are accepted, if a share was asked for.
+    accept : float or None
+        The share that was asked for.
     """
 
     task: Task
     model: AutoHiDeGL
     acceptance: Acceptance | None = None
+    accept: float | None = None
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -95,7 +98,7 @@ class Result:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report of `hidegl label --report`: one HTML file."""
-        write_report_of(Path(path), self.model, self.task, tally_of(self.model), None)
+        write_report_of(Path(path), self.model, self.task, tally_of(self.model), accept=self.accept)
 
     def __repr__(self) -> str:
         return f"Result({len(self.labels):,} labels of {len(self.model.classes_):,} classes from {self.task.source})"

@@ -130,7 +130,9 @@ def n_filled_in(path: Path) -> int:
     return sum(label is not None for label in labels)
 
 
-def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds: float | None) -> None:
+def write_report_of(
+    path: Path, model: Model, task: Task, tally: Tally, seconds: float | None = None, accept: float | None = None
+) -> None:
     """Write the report about a task, with the notes that were taken of it."""
     from hidegl.showing.report import write_report
 
@@ -145,6 +147,7 @@ def write_report_of(path: Path, model: Model, task: Task, tally: Tally, seconds:
             thumbnails=task.thumbnails,
             notes=task.notes.for_programs(),
             columns=task.column_facts,
+            **({} if accept is None else {"precision": accept}),
             facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
         )
 

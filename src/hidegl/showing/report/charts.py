@@ -1,4 +1,4 @@
-"""The map and the histogram, drawn with Bokeh, and the script that puts them into the page."""
+"""The map and the curve of precision, drawn with Bokeh, and the script that puts them into the page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d, WheelZoomTool
 from bokeh.plotting import figure
 from bokeh.resources import Resources
-
-from hidegl.showing.tallies import N_BINS
 
 if TYPE_CHECKING:
     from hidegl.showing.report.contents import ReportContents
@@ -42,10 +40,10 @@ FAINTEST = 0.2
 
 
 def page_script(contents: ReportContents) -> str:
-    """The script of the page: Bokeh, the two figures as JSON, and our own code. Safe inside a <script> element."""
+    """The script of the page: Bokeh, the figures as JSON, and our own code. Safe inside a <script> element."""
     library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
-    items = {"map": json_item(map_figure(contents)), "histogram": json_item(histogram_figure(contents))}
-    if contents.expected is not None:
+    items = {"map": json_item(map_figure(contents))}
+    if contents.decision is not None:
         items["acceptance"] = json_item(acceptance_figure(contents))
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
     return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.showing.report') / 'page.js').read_text()}"
@@ -65,7 +63,7 @@ def map_figure(contents: ReportContents) -> Any:
 
 def empty_map() -> Any:
     plot = figure(
-        height=620,
+        height=500,
         sizing_mode="stretch_width",
         match_aspect=True,
         tools="pan,box_zoom,zoom_in,zoom_out,reset,save",
@@ -206,29 +204,4 @@ def acceptance_figure(contents: ReportContents) -> Any:
     plot.add_tools(HoverTool(renderers=[dots], tooltips=tip, limit=1))
     plot.y_range = Range1d(float(np.floor(10 * precisions.min(initial=0.9)) / 10), 1.0)
     plot.xaxis.formatter = plot.yaxis.formatter = NumeralTickFormatter(format="0 %")
-    return plot
-
-
-def histogram_figure(contents: ReportContents) -> Any:
-    counts = contents.tally.histogram.sum(axis=0)
-    edges = np.linspace(0, 1, N_BINS + 1)
-    first = max(int(np.argmax(counts > 0)) - 1, 0)
-    plot = empty_chart("histogram", "confidence", "rows", (float(edges[first]), 1.0))
-    source = ColumnDataSource(
-        {
-            "left": edges[first:-1] + 0.002,
-            "right": edges[first + 1 :] - 0.002,
-            "top": counts[first:],
-            "count": [f"{count:,}" for count in counts[first:]],
-            "share": [f"{count / max(counts.sum(), 1):.1%}" for count in counts[first:]],
-            "range": [
-                f"{low:.2f} to {high:.2f}" for low, high in zip(edges[first:-1], edges[first + 1 :], strict=True)
-            ],
-        }
-    )
-    bars = plot.quad("left", "right", "top", 0, source=source, line_color=None, name="bars")
-    tip = f'<div class="tip" style="{TIP_STYLE}"><b>@count rows</b> (@share)<br>confidence @range</div>'
-    plot.add_tools(HoverTool(renderers=[bars], tooltips=tip))
-    plot.y_range.start = 0
-    plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
     return plot

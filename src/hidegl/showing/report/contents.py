@@ -8,29 +8,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.whole_files import replacing
-from hidegl.questions.acceptance import Acceptance, ExpectedAccuracy
+from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import Border, PointMap, borders, point_map
+from hidegl.showing.report.decisions import Decision
 from hidegl.showing.report.row_texts import LONGEST_TEXT, Describe, DescribedRows, Thumbnails
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
+from hidegl.showing.words import WORTH_SAYING, described_unseen
 
 if TYPE_CHECKING:
+    from hidegl.estimators.calibrated import CalibratedModel
     from hidegl.estimators.model import Model
 
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS, N_EXAMPLES = 20, 20, 12, 100, 10, 3
 """The maximum number of entries in each list."""
-
-PRECISIONS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 def write_report(
@@ -45,6 +46,7 @@ def write_report(
     facts: dict[str, str] | None = None,
     notes: Sequence[dict[str, str]] = (),
     columns: Sequence[dict[str, Any]] = (),
+    precision: float = 0.95,
 ) -> None:
     """Write a report about a model that was fitted with labels, as one HTML file.
 
@@ -68,6 +70,8 @@ def write_report(
         What the user should read, each with `code` and `text`.
     columns : list of dict, default=()
         What is known about each column of the table.
+    precision : float, default=0.95
+        The share of the accepted labels that should be right.
     """
     try:
         import jinja2
@@ -77,7 +81,7 @@ def write_report(
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
     describe = describe or (lambda rows: {"row": rows.tolist()})
-    contents = ReportContents(model, tally or tally_of(model), DescribedRows(describe, thumbnails))
+    contents = ReportContents(model, tally or tally_of(model), DescribedRows(describe, thumbnails), precision)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -88,7 +92,7 @@ def write_report(
         contents=contents,
         seconds=seconds,
         facts=facts or {},
-        notes=notes,
+        notes=[note["text"] for note in notes],
         columns=columns,
         settings=described_settings(model),
         summary=model.summary().splitlines(),
@@ -130,6 +134,7 @@ class ReportContents:
     model: Model
     tally: Tally
     rows: DescribedRows
+    precision: float = 0.95
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -173,10 +178,19 @@ class ReportContents:
             return None
         return self.model.expected_accuracy_
 
-    @property
-    def acceptances(self) -> list[tuple[float, Acceptance]]:
-        """How many labels can be accepted, for several precisions."""
-        return [(precision, self.model.acceptance(precision)) for precision in PRECISIONS]
+    @cached_property
+    def decision(self) -> Decision | None:
+        """What to accept; None where confidences are not calibrated, or every label was given."""
+        n_found = int(self.tally.found.sum())
+        if self.expected is None or not n_found:
+            return None
+        return Decision(cast("CalibratedModel", self.model), self.precision, n_found)
+
+    @cached_property
+    def unseen(self) -> str:
+        """How many rows may be of classes without labels, in words; empty if few are."""
+        share = self.tally.unseen_share
+        return described_unseen(self.model.given_labels_, share) if share >= WORTH_SAYING else ""
 
     @cached_property
     def expected_gain(self) -> float | None:
@@ -185,18 +199,29 @@ class ReportContents:
         return None if few else self.model.expected_gain(MORE_LABELS)
 
     @cached_property
+    def sampled(self) -> NDArray[np.intp]:
+        """Some of the accepted rows, drawn at random."""
+        return self.decision.sampled if self.decision else np.empty(0, dtype=np.intp)
+
+    @cached_property
+    def labelled_sample(self) -> list[tuple[int, float]]:
+        """The number of the class and the confidence of each of these rows."""
+        rows = self.model.labelled_rows()[self.sampled]
+        return list(zip(rows.codes.tolist(), rows.confidence.tolist(), strict=True))
+
+    @cached_property
     def groups(self) -> list[UnfamiliarGroup]:
         """Groups of rows in which nothing is labelled."""
         return self.model.unfamiliar()
+
+    @property
+    def rows_in_groups(self) -> int:
+        return sum(len(group.rows) for group in self.groups)
 
     @cached_property
     def group_examples(self) -> NDArray[np.intp]:
         """One row that stands for each of them."""
         return np.array([group.examples[0] for group in self.groups[:N_GROUPS]], dtype=np.intp)
-
-    @cached_property
-    def described_groups(self) -> dict[str, list[Any]]:
-        return self.rows.columns(self.group_examples)
 
     @cached_property
     def map(self) -> PointMap:
@@ -243,10 +268,6 @@ class ReportContents:
         return np.array([suggestion.row for suggestion in self.suggestions], dtype=np.intp)
 
     @cached_property
-    def described_suggested(self) -> dict[str, list[Any]]:
-        return self.rows.columns(self.suggested)
-
-    @cached_property
     def suspects(self) -> list[Any]:
         """The given labels that are doubtful."""
         return [label for label in self.model.audit() if label.doubtful]
@@ -254,10 +275,6 @@ class ReportContents:
     @cached_property
     def suspect_rows(self) -> NDArray[np.intp]:
         return np.array([label.row for label in self.suspects[:N_SUSPECTS]], dtype=np.intp)
-
-    @cached_property
-    def described_suspects(self) -> dict[str, list[Any]]:
-        return self.rows.columns(self.suspect_rows)
 
     @cached_property
     def borders(self) -> list[Border]:

@@ -12,9 +12,8 @@
     glyph("edges", { line_color: { value: colour("--line-strong") } });
     glyph("given", { line_color: { value: colour("--ink") } });
     glyph("suggested", { line_color: { value: colour("--ink") } });
-    glyph("bars", { fill_color: { value: colour("--accent") } });
     glyph("curve", { line_color: { value: colour("--accent") } });
-    for (const chart of [model("Figure", "histogram"), model("Figure", "acceptance")].filter(Boolean)) {
+    for (const chart of [model("Figure", "acceptance")].filter(Boolean)) {
       for (const axis of [...chart.below, ...chart.left]) {
         axis.setv({
           axis_label_text_color: colour("--dim"), major_label_text_color: colour("--dim"), axis_line_color: colour("--line-strong"),
@@ -129,7 +128,7 @@
   map.on_event("rangesupdate", place);
   new ResizeObserver(() => requestAnimationFrame(place)).observe(frame);
 
-  for (const chip of chips) chip.addEventListener("click", () => showOnly(only === chip.dataset.code ? null : chip.dataset.code));
+  for (const chip of chips) chip.closest("tr").addEventListener("click", () => showOnly(only === chip.dataset.code ? null : chip.dataset.code));
 
   // A row of a table is shown on the map.
   function act(element, action) {
@@ -141,23 +140,43 @@
   for (const row of document.querySelectorAll("tr[data-x]")) {
     act(row, () => { found = [Number(row.dataset.x), Number(row.dataset.y)]; showOnly(null); toMap(); });
   }
-  for (const row of document.querySelectorAll("tr[data-code]")) act(row, () => { showOnly(row.dataset.code); toMap(); });
 
-  // Long tables, and many classes, can be searched.
-  function searchable(parent, items, what) {
-    const box = Object.assign(document.createElement("input"), { type: "search", className: "search screen", placeholder: `Search ${what}` });
-    box.setAttribute("aria-label", box.placeholder);
-    box.addEventListener("input", () => {
-      const wanted = box.value.trim().toLowerCase();
-      for (const item of items) item.hidden = !item.textContent.toLowerCase().includes(wanted);
-    });
-    parent.before(box);
-  }
+  // Long tables show their first rows until more are asked for, and can be searched.
   for (const table of document.querySelectorAll(".wide > table")) {
     const rows = [...table.tBodies[0].rows];
-    if (rows.length > 12) searchable(table.parentElement, rows, `${rows.length} rows`);
+    const frame_of = table.parentElement;
+    const what = table.dataset.what ?? "rows";
+    let shown = Number(table.dataset.shown ?? rows.length);
+    const show = () => {
+      const wanted = box.value.trim().toLowerCase();
+      rows.forEach((row, i) => { row.hidden = wanted ? !row.textContent.toLowerCase().includes(wanted) : i >= shown; });
+    };
+    const box = Object.assign(document.createElement("input"), { type: "search", className: "search screen", placeholder: `Search ${rows.length} ${what}` });
+    box.setAttribute("aria-label", box.placeholder);
+    box.addEventListener("input", show);
+    if (rows.length > 12) (table.dataset.what ? table : frame_of).before(box);
+    if (rows.length > shown + 1) {
+      const more = Object.assign(document.createElement("button"), { type: "button", className: "more", textContent: `Show all ${rows.length}` });
+      more.addEventListener("click", () => { shown = rows.length; more.remove(); box.hidden = false; show(); });
+      frame_of.after(more);
+      box.hidden = true;
+    } else shown = rows.length;
+    show();
   }
-  if (chips.length > 12) searchable(document.querySelector(".chips"), chips, `${chips.length} classes`);
+
+  // A table that is wider than the page says so, and can be moved with keys.
+  const fits = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      const sideways = target.scrollWidth > target.clientWidth + 1;
+      const hint = target.previousElementSibling?.classList.contains("hint") ? target.previousElementSibling : null;
+      target.classList.toggle("scrolls", sideways);
+      if (sideways && !hint) target.before(Object.assign(document.createElement("p"), { className: "hint", textContent: "Move the table sideways to see all columns →" }));
+      if (!sideways) hint?.remove();
+      if (sideways || target.scrollHeight > target.clientHeight + 1) Object.assign(target, { tabIndex: 0 }).setAttribute("role", "region");
+      if (target.tabIndex === 0) target.setAttribute("aria-label", target.closest("section")?.querySelector("h2").textContent ?? "Table");
+    }
+  });
+  for (const one of document.querySelectorAll(".wide")) fits.observe(one);
   requestAnimationFrame(place);
   document.documentElement.dataset.ready = "yes";
 })();
