@@ -1,15 +1,15 @@
 """Texts: views of a sentence model compared with its last layer, and with tuning, at few labels per class.
 
     HIDEGL_DATA=folder python benchmarks/text_views.py run [FIRST LAST] [DATA ...]   results/text_views.jsonl
-    HIDEGL_DATA=folder python benchmarks/text_views.py tune                          results/text_tuning.jsonl
+    HIDEGL_DATA=folder python benchmarks/text_views.py tune [FIRST LAST] [DATA ...]  results/text_tuning.jsonl
     HIDEGL_DATA=folder python benchmarks/text_views.py page                          the tables of docs/from_texts.md
 
 `run` labels seven sets with 3, 5, 10 and 20 labels per class, drawn by class, by AutoHiDeGL() on the last layer
 ("one view"), by AutoHiDeGL() on the views of "minilm+layers", and by logistic regression on the last layer. Draws from
 1,000 on are for the report, earlier ones for development. One fit serves all draws of a set.
 
-`tune` compares the views with and without the tuned one, and logistic regression on the tuned vectors alone, on a part
-of the rows of five sets: tuning takes minutes for each draw.
+`tune` compares the views with and without the tuned one, and SetFit and logistic regression, with the same labels, on a
+part of the rows: tuning takes a minute or more for each draw. Processes with different sets may run at once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from harness import DOCS, RECORDS, with_tables
@@ -31,6 +33,9 @@ from hidegl import AutoHiDeGL
 from hidegl.basics.whole_files import replacing
 from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
+from hidegl.intake.tuned_texts import tune_by_guesses
+from hidegl.spreading.labels import Labels
+from setfit_procedure import by_setfit
 from texts import by_logistic_regression
 
 STORE = "text_views"
@@ -39,16 +44,16 @@ PER_CLASS = (3, 5, 10, 20)
 DRAWS = (1000, 1004)
 PAGE = DOCS / "from_texts.md"
 TUNING = "text_tuning"
-TUNED_CELLS = {"trec6": 5, "cr": 5, "sms_spam": 5, "tweet_emotion": 5, "banking77": 3}
-"""Labels per class."""
-
+TUNING_DRAWS = (1000, 1000)
 TUNED_ROWS = 1500
 """Rows that are labelled, besides those with labels."""
 
 TUNED_METHODS = {
+    "logistic regression": "logistic regression",
+    "SetFit": "SetFit",
     "views": "views",
     "tuned": "views and tuned",
-    "tuned, logistic regression": "tuned, logistic regression",
+    "two rounds": "the same, two rounds",
 }
 METHODS = {"one view": "last layer", "views": "views", "logistic regression": "logistic regression"}
 
@@ -62,9 +67,11 @@ def main() -> None:
             run(name, range(first, last + 1))
     if command == "tune":
         warnings.simplefilter("ignore")
-        for draw in range(*map(int, rest or (1000, 1002))):
-            for name, per_class in TUNED_CELLS.items():
-                run_tuning(name, per_class, draw)
+        first, last = map(int, rest[:2] or TUNING_DRAWS)
+        for draw in range(first, last + 1):
+            for name in rest[2:] or SETS:
+                for per_class in PER_CLASS:
+                    run_tuning(name, per_class, draw)
     if command == "page":
         text = with_tables(PAGE.read_text(), tables())
         with replacing(PAGE) as file:
@@ -125,24 +132,42 @@ def run_tuning(name: str, per_class: int, draw: int) -> None:
     rows = np.union1d(labelled, others)
     texts, y, labelled = [texts[row] for row in rows], y[rows], np.searchsorted(rows, labelled)
     given = hide_labels(y, labelled)
-    begun, begun_cpu = time.perf_counter(), time.process_time()
-    embedder = TextEmbedder("minilm+layers", tune=True).fit(texts, given)
     record: dict[str, Any] = {"data": name, "per_class": per_class, "draw": draw, "rows": len(rows)}
-    record["tuning_seconds"] = round(time.perf_counter() - begun, 1)
-    record["tuning_cpu_seconds"] = round(time.process_time() - begun_cpu, 1)
-    X, width = embedder.transform(texts), embedder.views_["tuned"]
-    untuned = {view: n for view, n in embedder.views_.items() if view != "tuned"}
-    models = {
-        "views": AutoHiDeGL(views=untuned, random_state=0).fit(X[:, :-width], given),
-        "tuned": AutoHiDeGL(views=embedder.views_, random_state=0).fit(X, given, learned=embedder.learned_),
-    }
-    for method, model in models.items():
+    record["device"] = "gpu" if torch.cuda.is_available() else "cpu"
+
+    def timed(step: str, work: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        found = work()
+        record[f"{step}_seconds"] = round(time.perf_counter() - begun, 1)
+        return found
+
+    def judged(method: str, X: NDArray[np.float32], **options: Any) -> AutoHiDeGL:
+        model = AutoHiDeGL(views=options.pop("views"), random_state=0).fit(X, given, **options)
         record[method] = round(accuracy(model.transduction_, y, labelled), 2)
         record[f"{method}: expected"] = round(100 * model.expected_accuracy_.mean, 2)
-    weights = models["tuned"].settings_["view_weights"]
+        return model
+
+    embedder = TextEmbedder("minilm+layers").fit(texts)
+    X = embedder.transform(texts)
+    last_layer = X[:, : next(iter(embedder.views_.values()))]
+    judged("views", X, views=embedder.views_)
+    record["logistic regression"] = round(accuracy(by_logistic_regression(last_layer, y, labelled), y, labelled), 2)
+    predicted, record["SetFit: steps"] = timed("setfit", lambda: by_setfit(texts, y, labelled))
+    record["SetFit"] = round(accuracy(predicted, y, labelled), 2)
+    labels = Labels.read(given, len(texts))
+    timed("tuning", lambda: embedder.tune_by(texts, labels))
+    X = timed("embedding", lambda: embedder.transform(texts))
+    model = judged("tuned", X, views=embedder.views_, learned=embedder.learned_)
+    weights = model.settings_["view_weights"]
     record["view_weights"] = {view: round(weight, 3) for view, weight in weights.items()}
-    by_regression = by_logistic_regression(X[:, -width:], y, labelled)
+    of_tuned = X[:, -embedder.views_["tuned"] :]
+    by_regression = by_logistic_regression(of_tuned, y, labelled)
     record["tuned, logistic regression"] = round(accuracy(by_regression, y, labelled), 2)
+    record["guesses"] = timed("second_round", lambda: tune_by_guesses(embedder, texts, labels))
+    for ending in ("", ": expected"):
+        record[f"two rounds{ending}"] = record[f"tuned{ending}"]
+    if record["guesses"]:
+        judged("two rounds", embedder.transform(texts), views=embedder.views_, learned=embedder.learned_)
     RECORDS.append(TUNING, [record])
     print(record, flush=True)
 
@@ -152,27 +177,22 @@ def tables() -> dict[str, str]:
 
 
 def tuning_table() -> str:
-    """The mean accuracy on each set without and with tuning, and the mean of all."""
-    records = RECORDS.trials(TUNING)
-    titles = [*TUNED_METHODS.values(), "weight of the tuned view", "processor seconds", "draws"]
-    lines = [f"| texts, labels per class | {' | '.join(titles)} |", "|---" * (1 + len(titles)) + "|"]
-    for title, names in [*((f"{name}, {n}", (name,)) for name, n in TUNED_CELLS.items()), ("**all**", TUNED_CELLS)]:
-        if own := [r for r in records if r["data"] in names]:
-            accuracies = " | ".join(f"{mean(r[method] for r in own):.1f}" for method in TUNED_METHODS)
-            timed = [r["tuning_cpu_seconds"] for r in own if "tuning_cpu_seconds" in r]
-            seconds = f"{mean(timed):.0f}" if timed else "–"
-            weight = mean(r["view_weights"]["tuned"] for r in own)
-            lines.append(f"| {title} | {accuracies} | {weight:.0%} | {seconds} | {len(own)} |")
-    return "\n".join(lines)
+    """The mean accuracy on each set, at each number of labels, and of all."""
+    records = [r for r in RECORDS.trials(TUNING) if TUNING_DRAWS[0] <= r["draw"] <= TUNING_DRAWS[1]]
+    return table_of(records, TUNED_METHODS)
 
 
 def views_table() -> str:
     """The mean accuracy on each set, at each number of labels, and of all."""
-    records = [r for r in RECORDS.trials(STORE) if DRAWS[0] <= r["draw"] <= DRAWS[1]]
-    lines = [f"| texts | {' | '.join(METHODS.values())} |", "|---" * (1 + len(METHODS)) + "|"]
+    return table_of([r for r in RECORDS.trials(STORE) if DRAWS[0] <= r["draw"] <= DRAWS[1]], METHODS)
+
+
+def table_of(records: list[dict[str, Any]], methods: dict[str, str]) -> str:
+    """The mean accuracy of methods on each set, at each number of labels, and of all."""
+    lines = [f"| texts | {' | '.join(methods.values())} |", "|---" * (1 + len(methods)) + "|"]
 
     def line(title: str, own: list[dict[str, Any]]) -> str:
-        return f"| {title} | {' | '.join(f'{mean(r[method] for r in own):.1f}' for method in METHODS)} |"
+        return f"| {title} | {' | '.join(f'{mean(r[method] for r in own):.1f}' for method in methods)} |"
 
     lines += [line(name, [r for r in records if r["data"] == name]) for name in SETS]
     lines += [line(f"all, {n} labels per class", [r for r in records if r["per_class"] == n]) for n in PER_CLASS]

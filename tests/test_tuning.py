@@ -156,21 +156,24 @@ def test_of_many_labels_some_tune_and_the_others_can_judge(network, monkeypatch)
 
 def test_guesses_tune_the_network_again(network, monkeypatch):
     few = np.where(np.arange(120) < 12, TOPICS, None)
-    monkeypatch.setattr(tuned_texts, "LEAST_WEIGHT", 0.0)
-    embedder = TextEmbedder(network)
-    n_guesses = tuned_texts.tune_in_two_rounds(embedder.fit(TEXTS), TEXTS, Labels.read(few, 120))
+    monkeypatch.setattr(tuned_texts, "counts_most", lambda model: True)
+    embedder, once = (TextEmbedder(network, tune=True).fit(TEXTS, few) for _ in range(2))
+    n_guesses = tuned_texts.tune_by_guesses(embedder, TEXTS, Labels.read(few, 120))
     assert 0 < n_guesses <= 54
-    once = TextEmbedder(network, tune=True).fit(TEXTS, few)
     assert np.any(once.way_.tuned.changes != embedder.way_.tuned.changes)
     np.testing.assert_array_equal(once.learned_["tuned"].vectors, embedder.learned_["tuned"].vectors)
+    monkeypatch.setattr(tuned_texts, "counts_most", lambda model: False)
+    assert tuned_texts.tune_by_guesses(once, TEXTS, Labels.read(few, 120)) == 0
+    assert tuned_texts.tune_by_guesses(once, TEXTS, Labels.read(TOPICS, 120)) == 0  # many labels
     assert once.tune_again(TEXTS, TOPICS).views_ == embedder.views_
-    monkeypatch.setattr(tuned_texts, "LEAST_WEIGHT", 1.1)  # as if tuning had not helped
-    assert tuned_texts.tune_in_two_rounds(TextEmbedder(network).fit(TEXTS), TEXTS, Labels.read(few, 120)) == 0
-    assert (
-        tuned_texts.tune_in_two_rounds(TextEmbedder(network).fit(TEXTS), TEXTS, Labels.read(TOPICS, 120)) == 0
-    )  # many labels
     with pytest.raises(ValueError, match="tune_again needs an embedder that was fitted with tune=True"):
         TextEmbedder(network).fit(TEXTS).tune_again(TEXTS, TOPICS)
+
+
+def test_the_tuned_view_has_to_count_most():
+    for weights, expected in (((0.3, 0.3, 0.4), True), ((0.5, 0.2, 0.3), False)):
+        settings = {"view_weights": dict(zip(("last layer", "layers 4 and 5", "tuned"), weights, strict=True))}
+        assert tuned_texts.counts_most(SimpleNamespace(settings_=settings)) == expected
 
 
 def test_the_surest_guesses_of_each_class_tune():
@@ -276,6 +279,7 @@ def write(path, columns):
 
 def test_label_tunes_once_for_the_same_labels(folder, network, monkeypatch, capsys):
     monkeypatch.setattr(vector_cache, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(tuned_texts, "counts_most", lambda model: True)
     write("notes.csv", {"note": TEXTS, "topic": [topic or "" for topic in Y]})
     command = f"label notes.csv --labels topic --embedder {network} --tune --effort quick --model notes.hidegl -f"
 

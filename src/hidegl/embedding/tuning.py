@@ -60,7 +60,8 @@ MOST_LABELS = STEPS * BATCH
 OTHERS = 300
 """So many texts without labels show how vectors vary."""
 
-AT_ONCE = 64
+AT_ONCE, PADDED_TOGETHER = 64, 8
+"""Texts that a network sees at once: while it makes vectors, and while it is trained."""
 
 
 def is_here() -> bool:
@@ -192,9 +193,16 @@ def batch_of(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.in
 
 
 def vectors_of(network: Any, texts: list[str]) -> Any:
-    """Vectors with gradients."""
-    tokens = network.tokenizer(texts, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
-    return network(dict(tokens.to(network.device)))["sentence_embedding"]
+    """Vectors with gradients; texts of similar length go together, because short ones are padded to the longest."""
+    import torch
+
+    order = np.argsort([len(text) for text in texts], kind="stable")
+    parts = []
+    for start in range(0, len(order), PADDED_TOGETHER):
+        some = [texts[place] for place in order[start : start + PADDED_TOGETHER]]
+        tokens = network.tokenizer(some, padding=True, truncation=True, max_length=MOST_TOKENS, return_tensors="pt")
+        parts.append(network(dict(tokens.to(network.device)))["sentence_embedding"])
+    return torch.cat(parts)[torch.as_tensor(np.argsort(order), device=network.device)]
 
 
 def contrast(vectors: Any, codes: NDArray[np.intp]) -> Any:

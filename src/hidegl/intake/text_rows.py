@@ -23,7 +23,7 @@ from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.tables import Table
 from hidegl.intake.notes import Notes
-from hidegl.intake.tuned_texts import MOST_STEPS, tune_in_two_rounds
+from hidegl.intake.tuned_texts import MOST_STEPS, tune_by_guesses
 from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
 from hidegl.spreading.labels import Labels
 
@@ -99,7 +99,7 @@ class TextVectors:
         try:
             with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
                 progress.passing("tuning", MOST_STEPS)
-                n_guesses = tune_in_two_rounds(embedder, texts, labels)
+                n_guesses = tune_by_guesses(embedder.tune_by(texts, labels), texts, labels)
         except (ImportError, ValueError, OSError) as error:
             raise UsageError(f"--tune: {error}") from error
         taken = time.perf_counter() - begun

@@ -22,9 +22,6 @@ MOST_STEPS = N_STEPS + STEPS
 FEW_LABELS = 10
 """Per class, on average: with as many, the guesses add little."""
 
-LEAST_WEIGHT = 0.5
-"""Of the tuned view, for a second round."""
-
 GUESSED = 2000
 """So many texts without a label are guessed."""
 
@@ -32,9 +29,8 @@ SUREST, MOST_PER_CLASS = 0.5, 20
 """The share of the guesses of a class that tune, and how many at most."""
 
 
-def tune_in_two_rounds(embedder: TextEmbedder, texts: list[str], labels: Labels, seed: int = 0) -> int:
-    """Tune the embedder by labels, and by guesses if that promises to help. Returns the number of these guesses."""
-    embedder.tune_by(texts, labels)
+def tune_by_guesses(embedder: TextEmbedder, texts: list[str], labels: Labels, seed: int = 0) -> int:
+    """Tune the embedder, which labels have tuned, once more if that promises to help. Returns the number of guesses."""
     if len(labels.rows) >= FEW_LABELS * len(labels.classes):
         return 0
     judgement = embedder.learned_["tuned"]
@@ -44,13 +40,19 @@ def tune_in_two_rounds(embedder: TextEmbedder, texts: list[str], labels: Labels,
     X = embedder.transform([texts[row] for row in rows])
     learned = LearnedView(np.searchsorted(rows, judgement.rows), judgement.folds, judgement.vectors)
     model = AutoHiDeGL(views=embedder.views_, random_state=seed).fit(X, labels.codes[rows], learned={"tuned": learned})
-    if model.settings_["view_weights"]["tuned"] < LEAST_WEIGHT:
+    if not counts_most(model):
         return 0
     guesses = surest(model.transduction_, model.label_distributions_.max(axis=1), labels.codes[rows] == UNLABELLED)
     codes = labels.codes
     codes[rows[guesses]] = model.transduction_[guesses]
     embedder.tune_again(texts, Labels.of(labels.classes, codes))
     return len(guesses)
+
+
+def counts_most(model: AutoHiDeGL) -> bool:
+    """Whether the labels show that the tuned view is the best."""
+    weights = model.settings_["view_weights"]
+    return bool(weights["tuned"] == max(weights.values()))
 
 
 def surest(codes: NDArray[np.intp], confidence: NDArray[np.floating], is_guess: NDArray[np.bool_]) -> NDArray[np.intp]:
