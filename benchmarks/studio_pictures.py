@@ -82,7 +82,8 @@ def digits(browser, folder: Path) -> None:
             if truth[row] in known:
                 page.keyboard.press(truth[row])
             else:
-                page.keyboard.press("n")
+                if known:  # before there is a class, its field has the focus
+                    page.keyboard.press("n")
                 page.keyboard.type(truth[row])
                 page.keyboard.press("Enter")
                 known.add(truth[row])

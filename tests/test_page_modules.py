@@ -60,3 +60,29 @@ await new Promise((done) => setTimeout(done, 50));
 console.log(document.getElementById("said").textContent);
 """
     assert run_module(tmp_path, script)[:5] == ["Studio", "does", "not", "answer.", "If"]
+
+
+@needs_node
+def test_a_card_proposes_what_the_map_shows(tmp_path):
+    """Newer proposals replace those of the card in view, and a key that was meant for the old one does nothing."""
+    script = """
+import { acceptCard, currentCard, gather } from "./page/card.js";
+import { model } from "./page/model.js";
+const sent = [];
+globalThis.fetch = (_, { body }) => { sent.push(body); return new Promise(() => {}); };
+model.state = { classes: [], kind: "text", stars: [], skipped: [] };
+model.classes = new Map([[1, { name: "a" }], [2, { name: "b" }], [3, { name: "c" }]]);
+model.cards = [{ row: 5, likely: [[1, 0.9], [2, 0.1], [3, 0.005]], point: 1 }];
+gather();
+model.cards = [{ row: 5, likely: [[2, 0.8], [1, 0.2]], point: 1 }];
+gather();
+console.log(currentCard().likely[0][0]);
+acceptCard();
+console.log(sent.filter((one) => JSON.parse(one).class).length);
+await new Promise((done) => setTimeout(done, 500));
+acceptCard();
+await new Promise((done) => setTimeout(done, 10));
+console.log(sent.map((one) => JSON.parse(one).class).find((one) => one !== undefined));
+process.exit(0);
+"""
+    assert run_module(tmp_path, script) == ["2", "0", "2"]

@@ -67,7 +67,8 @@ def label_by_keys(tab, truth, n):
         if name in known:
             tab.keyboard.press(name)
         else:
-            tab.keyboard.press("n")
+            if known:  # before there is a class, its field has the focus
+                tab.keyboard.press("n")
             tab.keyboard.type(name)
             tab.keyboard.press("Enter")
             known.add(name)
@@ -160,7 +161,9 @@ def lasso_and_review(tab, session):
     assert "Rows in the lasso" in tab.inner_text(".list-head")
     ticked = tab.locator(".tiles input:checked").count()
     assert ticked > 3
+    assert tab.locator("#tip").is_hidden()
     tab.keyboard.press("7")
+    confirmed(tab, ticked)
     labels_are(tab, before + ticked)
     tab.keyboard.press("Control+z")
     labels_are(tab, before)
@@ -203,6 +206,7 @@ def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path
         opened_heap(tab, "review")
         proposed = tab.locator(".tiles li:has(input:checked)").count()
         tab.keyboard.press("Enter")
+        confirmed(tab, proposed)
         labels_are(tab, len(given) + proposed)
         tab.keyboard.press("u")
         labels_are(tab, len(given))
@@ -211,13 +215,22 @@ def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path
         tab.keyboard.press("]")
         opened_heap(tab, "unfamiliar")
         tab.keyboard.press("n")
+        ticked = tab.locator(".tiles input:checked").count()
         tab.keyboard.type("9")
         tab.keyboard.press("Enter")
+        confirmed(tab, ticked)
         tab.wait_for_selector("#choices .class:nth-child(9)")
         found = [row for row, name in session.names().items() if name == "9"]
         assert np.mean([truth[row] in "89" for row in found]) > 0.9
         assert tab.complaints == []
         tab.close()
+
+
+def confirmed(tab, n):
+    """More than 20 rows are labelled only if a person means it."""
+    if n > 20:
+        tab.wait_for_selector(f"dialog:has-text('Label {n} rows?') button:focus")
+        tab.keyboard.press("Enter")
 
 
 def settled(tab, session, key):
@@ -414,6 +427,11 @@ def test_lists_say_what_a_key_does_and_show_what_is_so(browser, many_texts):
         "getComputedStyle(document.body).color"
     )
     tab.keyboard.press("2")
+    tab.wait_for_selector("dialog:has-text('Label 89 rows?')")
+    tab.get_by_role("button", name="Cancel").click()
+    labels_are(tab, 30)
+    tab.keyboard.press("2")
+    confirmed(tab, 89)
     labels_are(tab, 30 + 89)
     assert left_row not in session.store.labels()
     tab.wait_for_selector(".tiles li:nth-child(50).given")
@@ -476,6 +494,7 @@ def test_the_page_knows_when_studio_ends_and_starts_again(browser, tmp_path):
         first, second = opened(browser, address), opened(browser, address)
         assert row_of(first) == row_of(second)
         skipped = row_of(first)
+        first.keyboard.press("Escape")  # out of the field for the first class
         first.keyboard.press("s")
         second.wait_for_selector(f"article.card:not([data-row='{skipped}'])")
         early = browser.new_page()
@@ -530,6 +549,137 @@ def test_keys_and_numbers_can_be_read_on_narrow_screens(browser, tmp_path):
             assert broken == []
             assert tab.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["viewport"]["width"]
             assert tab.locator("#undo kbd").is_visible() == (size != "phone")
+            tab.keyboard.press("Escape")
             tab.keyboard.press("?")
             assert tab.locator("dialog kbd").first.is_visible()
             tab.close()
+
+
+def write_tickets(path, n_rows=120):
+    """Texts with seven other columns."""
+    kinds = ["the invoice is wrong", "where is my parcel", "cannot log in"]
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["ticket", "created", "channel", "agent", "text", "country", "since", "priority"])
+        for i in range(n_rows):
+            other = [
+                f"T-{i}",
+                f"2026-01-{i % 28 + 1:02d}",
+                "mail",
+                "Ann",
+                f"{kinds[i % 3]} {i}",
+                "GB",
+                2000 + i % 9,
+                "low",
+            ]
+            lines.writerow(other)
+    return [("billing", "delivery", "login")[i % 3] for i in range(n_rows)]
+
+
+def test_the_first_screen_asks_for_a_name_and_keys_count_at_once(browser, tmp_path):
+    path = tmp_path / "tickets.csv"
+    write_tickets(path)
+    with running(path, text="text", embedder="words") as (session, address):
+        tab = opened(browser, address)
+        assert tab.evaluate("document.activeElement.id") == "new-class"
+        assert "Name this row’s class" in tab.inner_text("#choices")
+        text, field = tab.locator("article.card p.text").bounding_box(), tab.locator("#new-class").bounding_box()
+        assert 0 < field["y"] - (text["y"] + text["height"]) < 320  # right under the row, not at the foot of the page
+        assert tab.locator(".cells dd:visible").count() == 3
+        tab.get_by_text("4 more columns").click()
+        assert tab.locator(".cells dd:visible").count() == 7
+
+        def slowly(route):
+            if "name" in (route.request.post_data_json or {}):
+                threading.Event().wait(0.4)
+            route.continue_()
+
+        tab.route("**/api/label", slowly)
+        tab.locator("#new-class").focus()
+        tab.keyboard.type("7")
+        tab.keyboard.press("Enter")
+        tab.wait_for_timeout(50)
+        tab.keyboard.press("7")  # before the server knows the class
+        labels_are(tab, 2)
+        assert set(session.names().values()) == {"7"}
+        assert tab.locator(".cells dd:visible").count() == 7  # what was opened stays open
+        assert tab.complaints == []
+        tab.close()
+
+
+def test_single_keys_can_be_turned_off(browser, many_texts):
+    _, address = many_texts
+    tab = opened(browser, address)
+    tab.keyboard.press("?")
+    tab.check("#keys-off")
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("1")
+    tab.keyboard.press("s")
+    tab.wait_for_timeout(150)
+    labels_are(tab, 30)
+    tab.keyboard.press("Alt+1")
+    labels_are(tab, 31)
+    tab.reload()
+    tab.wait_for_selector("article.card")
+    tab.keyboard.press("2")
+    tab.keyboard.press("Enter")
+    labels_are(tab, 32)
+    assert tab.locator("html.keys-off").count() == 1
+    tab.keyboard.press("Alt+?")
+    tab.uncheck("#keys-off")
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("1")
+    labels_are(tab, 33)
+    tab.close()
+
+
+def test_files_are_named_before_they_are_written_and_search_follows_the_typing(browser, many_texts):
+    session, address = many_texts
+    tab = opened(browser, address)
+    tab.keyboard.press("Control+s")
+    tab.wait_for_selector(".kinds :text('texts.labelled.csv')")
+    assert tab.locator(".kinds button").first.get_attribute("data-kind") == "csv"
+    assert str(session.store.path.parent) in tab.inner_text("dialog")
+    tab.check("#only-sure")
+    tab.wait_for_selector(".kinds :text('texts.labelled.csv and texts.review.csv')")
+    close, finish = (tab.get_by_role("button", name=name).bounding_box() for name in ("Close", "Finish"))
+    assert finish["y"] - close["y"] > 150
+    tab.keyboard.press("Escape")
+    assert "points" in tab.inner_text("#progress")
+
+    tab.click("#tab-search")
+    tab.keyboard.type("wheel", delay=20)
+    tab.wait_for_selector(".tiles li")  # without Enter
+    assert "60 of 100 rows" in tab.inner_text(".list-head")
+    assert tab.evaluate("document.activeElement.id") == "search-words"
+    tab.keyboard.type(" brake 1")
+    tab.wait_for_selector(".list-head :text('“wheel brake 1”')")
+    assert tab.locator(".tiles .cells").count() == 0  # the text leads
+    tab.click("#tab-classes")
+    assert tab.locator("#class-buttons").is_hidden()
+    tab.click("#fold-classes")
+    assert tab.locator("#class-buttons").is_visible()
+    tab.click("#tab-next")
+    assert tab.locator("#class-buttons").is_visible()
+    assert tab.complaints == []
+    tab.close()
+
+
+def test_small_images_keep_their_pixels_and_can_be_enlarged(browser, tmp_path):
+    path = tmp_path / "digits.csv"
+    write_digits(path, 60)
+    with running(path) as (_, address):
+        tab = opened(browser, address)
+        tab.wait_for_selector("article.card img.pixels")
+        before = tab.locator("article.card img").bounding_box()["width"]
+        assert before > 150
+        tab.keyboard.press("Escape")
+        tab.keyboard.press("+")
+        tab.wait_for_selector("dialog.enlarged img.pixels")
+        assert tab.locator("dialog.enlarged img").bounding_box()["width"] > 1.5 * before
+        tab.close()
+        phone = opened(browser, address, **SIZES["phone"])
+        assert phone.locator("header").bounding_box()["height"] < 60
+        assert phone.locator("kbd:visible").count() == 0
+        assert "N" not in phone.get_attribute("#new-class", "placeholder")
+        phone.close()

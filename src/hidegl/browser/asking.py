@@ -157,6 +157,11 @@ def export(session: Session, fields: Fields) -> Any:
     return session.export(text(fields, "kind", 20), accept, replace=fields.get("replace") is True)
 
 
+def files(session: Session, fields: Fields) -> Any:
+    """The folder and the names of the files that an export would write."""
+    return session.files(precision(fields) if fields.get("precision") is not None else None)
+
+
 ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "state": lambda session, _: session.state(),
     "cards": lambda session, _: {"cards": session.rows.cards()},
@@ -173,4 +178,5 @@ ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "merge": merge,
     "delete": delete,
     "export": export,
+    "files": files,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ TIP_TEXT = 90
 """The maximum number of characters of a row's text on the map."""
 
 MOST_STARS = 1000
-"""The maximum number of given labels on the map, the newest first."""
+"""The maximum number of given labels on the map, the newest of each class first."""
 
 
 def colour_of(number: int) -> str:
@@ -92,11 +93,16 @@ def described_colours(colours: Colours | None) -> dict[str, Any] | None:
 
 
 def described_stars(layout: Layout | None, labels: Mapping[int, Given]) -> list[list[int]]:
-    """Of the newest labels: the point, the class and the row."""
+    """Of the newest labels of each class: the point, the class and the row."""
     if layout is None:
         return []
-    newest = list(labels.items())[-MOST_STARS:]
-    return [[int(layout.point_of[row]), given.label, row] for row, given in newest]
+    newer: Counter[int] = Counter()
+    ranked = []
+    for row, given in reversed(list(labels.items())):
+        ranked.append((newer[given.label], row, given.label))
+        newer[given.label] += 1
+    shown = sorted(ranked, key=lambda one: one[0])[:MOST_STARS]
+    return [[int(layout.point_of[row]), label, row] for _, row, label in shown[::-1]]
 
 
 def why_asked(asked: QueuedRow, names: Mapping[int, str], published: Published) -> str:
@@ -109,4 +115,4 @@ def why_asked(asked: QueuedRow, names: Mapping[int, str], published: Published) 
     (first, p), *others = asked.likely
     if others and p <= CLOSE * others[0][1] and others[0][0] in names and first in names:
         return f"between {names[first]} and {names[others[0][0]]}; {stands_for}"
-    return f"to be sure of rows like it; {stands_for}"
+    return f"confirms a group of similar rows; {stands_for}"

@@ -67,6 +67,9 @@ class Published:
     problem: str = ""
     """Why the last labels could not be learned."""
 
+    has_model: bool = False
+    """Whether rows can be labelled: the first model stands."""
+
     is_best: bool = False
     layout: Layout | None = None
     colours: Colours | None = None
@@ -165,8 +168,8 @@ class Learner:
 
     def _learn(self) -> None:
         """The course of the thread that owns the model."""
-        model = self._fitted("quick", "first model")
-        self._publish("queue", queue=self._suggested(model, self._task))
+        model = self._fitted("quick", "learning your rows")
+        self._publish("queue", queue=self._suggested(model, self._task), has_model=True)
         self._publish("phase", is_best=self._effort == "quick", phase="drawing the map")
         structure = min(model.structures_, key=lambda structure: structure.n_points)
         self._run(lambda: self._learn_more(structure), "better")
@@ -214,7 +217,7 @@ class Learner:
         if self._effort == "quick":
             return
         stand_back()
-        model = self._fitted(self._effort, "better model")
+        model = self._fitted(self._effort, "learning a better model")
         with self._condition:
             self._better = model
             self._condition.notify_all()
@@ -227,11 +230,10 @@ class Learner:
             self._check()
             if time.monotonic() - drawn > 0.25:
                 drawn = time.monotonic()
-                part = f", part {iteration.model} of {iteration.n_models}" if iteration.n_models > 1 else ""
-                stage = f"stage {iteration.stage} of {iteration.n_stages}, pass {iteration.n_iter}"
-                self._publish("phase", phase=f"{what}{part}: {stage}")
+                done = (iteration.model - 1 + (iteration.stage - 1) / iteration.n_stages) / iteration.n_models
+                self._publish("phase", phase=f"{what}: {100 * done:.0f} %")
 
-        self._publish("phase", phase=f"{what}: preparing rows")
+        self._publish("phase", phase=what)
         model = AutoHiDeGL(**{**self._how, "effort": effort}, callback=progress).fit(self._X)
         self._note(f"fit {effort}", begun)
         self._check()
@@ -326,6 +328,7 @@ class Learner:
                     colours=Colours.of(task.version, P_points, numbers, is_preview=True),
                     queue=tuple(one._replace(likely=likely.get(one.row, one.likely)) for one in waiting),
                 )
+            self._changed("queue")  # so that no card proposes what the map no longer shows
             self._changed("colours")
 
 

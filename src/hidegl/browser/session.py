@@ -138,6 +138,7 @@ class Session:
             "redo": redo,
             "phase": now.problem or now.phase,
             "is_best": now.is_best,
+            "has_model": now.has_model,
             "trust": described_trust(now.trust, kept),
             "progress": self._progress[-200:],
             "exports": [] if self._exports is None else list(self._exports.kinds),
@@ -175,6 +176,16 @@ class Session:
         if not isinstance(did, Batch):
             return self._acted()
         return {**self._acted(), "did": did.words, "row": did.rows[0] if len(did.rows) == 1 else None}
+
+    def files(self, accept: float | None) -> dict[str, Any]:
+        """Which files an export writes, and where."""
+        exports = self._exports
+        found = {} if exports is None else {kind: exports.paths(kind, accept) for kind in exports.kinds}
+        folders = {str(path.parent) for paths in found.values() for path in paths}
+        return {
+            "folder": " and ".join(sorted(folders)),
+            "files": {k: [path.name for path in v] for k, v in found.items()},
+        }
 
     def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
         """Write files from the final model and the labels of this moment. It may wait for that model."""

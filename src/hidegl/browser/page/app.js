@@ -3,11 +3,11 @@
 import { ask, change } from "./api.js";
 import { acceptCard, currentCard, hint, labelCard, leave, nameCard, nextPanel, reopen, skipCard } from "./card.js";
 import { choices, choose, drawChoices, setUpChoices } from "./choices.js";
-import { byId, count, dialog, dialogIsOpen, h, percent, say, unsay, whenFree } from "./dom.js";
+import { byId, count, dialog, dialogIsOpen, h, percent, say, some, unsay, whenFree } from "./dom.js";
 import { RowList } from "./list.js";
 import { forget, onPicked, setUpMap, showHere } from "./map.js";
 import { end, listenToServer, model, on, take, tell } from "./model.js";
-import { failed } from "./parts.js";
+import { failed, zoom } from "./parts.js";
 import { setUpProgress } from "./progress.js";
 import { Classes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
 
@@ -20,6 +20,8 @@ let open = "next";
 let drawn = ""; // of which state the panel was drawn
 let named = ""; // with which classes
 let isStale = false; // the panel was not drawn, because a name was being typed
+let naming = null; // a class whose name is on its way to the server
+let isBest = null; // whether the numbers are those of the better model
 let picked = null; // the list of rows that the map shows, above every tab
 
 const active = () => picked ?? TABS[open];
@@ -68,6 +70,7 @@ function drawNow() {
   if (ofSearch) byId("search-words")?.focus();
   else if (focused) [...panel.querySelectorAll("[aria-label], [data-key]")].find((one) => keyOf(one) === focused)?.focus();
   panel.classList.toggle("is-card", open === "next" && picked === null);
+  drawTheChoices();
 }
 
 function step(by) {
@@ -76,6 +79,15 @@ function step(by) {
 }
 
 // Keys
+
+/** Single letters, digits and signs can be turned off: then they need Alt. */
+const keysAreOff = () => document.cookie.split("; ").includes("studio-keys=off");
+const needsAlt = (event) => keysAreOff() && event.key.length === 1 && event.key !== " ";
+
+function turnKeys(off) {
+  document.cookie = `studio-keys=${off ? "off" : "on"}; max-age=31536000; path=/; samesite=strict`;
+  document.documentElement.classList.toggle("keys-off", off);
+}
 
 function pressed(event) {
   if (dialogIsOpen() || event.target.matches?.("input:not([type=checkbox]):not([type=range]), select, textarea")) return;
@@ -86,18 +98,25 @@ function pressed(event) {
     if (does && !event.repeat) does();
     return;
   }
-  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey !== needsAlt(event)) return;
   const presses = { Enter: "button, a, summary", " ": "button, a, summary, input" }[event.key];
   if (presses && event.target.matches?.(presses)) { // it presses what has the focus, once
     if (event.repeat) event.preventDefault();
     return;
   }
   const does = {
+    "+": () => { if (model.state?.kind === "image" && open === "next" && currentCard() !== null) zoom(currentCard().row); },
     Enter: () => active().accept(), " ": () => active().accept(), s: () => active().skip(), u: undo, n: () => byId("new-class").focus(),
     "?": openHelp, "/": () => byId("find-class").hidden || byId("find-class").focus(), "[": () => step(-1), "]": () => step(1), Escape: () => active().escape(),
   }[event.key.length === 1 ? letter : event.key];
   const one = model.state?.classes.find((other) => other.key === letter);
-  if (!does && !one) return;
+  if (!does && !one) {
+    naming?.then(() => { // the key of the class that is being named counts, too
+      const made = model.state.classes.find((other) => other.key === letter);
+      if (made) choose(made.number);
+    });
+    return;
+  }
   event.preventDefault();
   if (event.repeat) return; // a key that is held down answers one row, not many
   if (does) does();
@@ -136,28 +155,42 @@ async function redo() {
 const KEYS = [
   ["1–9, letters", "give the class with this key"], ["Enter, Space", "accept the proposal"], ["S", "skip; in Doubts, keep the label"],
   ["N", "name a new class"], ["/", "find a class by its name"], ["U, Ctrl-Z", "undo, any number of steps"], ["Ctrl-Shift-Z", "redo"],
-  ["[ and ]", "the tab before and after"], ["Esc", "close a list"], ["Ctrl-S", "export"], ["?", "these keys"],
+  ["[ and ]", "the tab before and after"], ["+", "enlarge the image"], ["Esc", "close a list"], ["Ctrl-S", "export"], ["?", "these keys"],
 ];
 
 function openHelp() {
   const box = dialog("Keys", h("h2", {}, "Keys"), h("dl", { class: "keys" }, KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
-    h("button", { type: "button", class: "strong", onclick: () => box.close() }, "Close"));
+    h("label", { class: "only" }, h("input", { type: "checkbox", checked: keysAreOff(), id: "keys-off", onchange: ({ target }) => turnKeys(target.checked) }),
+      " Single keys only together with Alt (for speech input, or if keys are pressed by accident). The tab Classes changes the key of each class."),
+    h("button", { type: "button", class: "strong", autofocus: true, onclick: () => box.close() }, "Close"));
 }
 
-const KINDS = { csv: "CSV file", parquet: "Parquet file", model: "Model file", report: "Report" };
+const KINDS = { csv: ["CSV file", "all rows with their labels and confidences"], parquet: ["Parquet file", "the same, for large tables"],
+  model: ["Model", "for hidegl predict, on new rows"], report: ["Report", "a page with map, classes and what to review"] };
 
-function openExport() {
+async function openExport() {
   if (model.state === null) return;
-  const { exports, trust } = model.state;
+  const { exports, trust, n_labels: given } = model.state;
   const told = h("p", { class: "told", role: "status" });
-  const only = h("input", { type: "checkbox", id: "only-sure" });
-  const buttons = exports.map((kind, i) => h("button", { type: "button", class: "strong", autofocus: i === 0, disabled: trust === null, "data-kind": kind, onclick: () => write(kind, only.checked, told, buttons) }, KINDS[kind]));
-  const box = dialog("Export", h("h2", {}, "Export"),
-    h("p", {}, exports.length ? "Written beside the data, the same as `hidegl label` writes. Labels stay here in any case." : "Press Finish to return the labels to Python."),
+  const only = h("input", { type: "checkbox", id: "only-sure", onchange: () => name() });
+  const place = h("p", {});
+  const files = Object.fromEntries(exports.map((kind) => [kind, h("span", { class: "file" }, "\u00a0")]));
+  const buttons = exports.map((kind, i) => h("button", { type: "button", class: i === 0 ? "strong" : "", autofocus: i === 0, disabled: trust === null, "data-kind": kind, onclick: () => write(kind, only.checked, told, buttons) },
+    h("b", {}, KINDS[kind][0]), h("span", { class: "what" }, KINDS[kind][1]), files[kind]));
+  const name = async () => {
+    const found = await ask("files", { precision: only.checked ? model.precision : null }).catch(() => null);
+    if (found === null) return;
+    place.textContent = `Files are saved in ${found.folder}. Your labels are kept.`;
+    for (const [kind, names] of Object.entries(found.files)) files[kind].textContent = names.join(" and ");
+  };
+  const box = dialog("Export", h("div", { class: "dialog-head" }, h("h2", {}, "Export"), h("button", { type: "button", onclick: () => box.close() }, "Close ", h("kbd", {}, "Esc"))),
+    exports.length ? place : h("p", {}, "Finish returns the labels to Python."),
     trust === null && exports.length > 0 && h("p", { class: "note" }, "Label rows of two classes first."),
-    exports.length > 0 && h("label", { class: "only" }, only, ` only labels of which ${percent(model.precision)} are expected to be right; the others stay blank, and go to a file for review`),
-    h("div", { class: "kinds" }, buttons), told,
-    h("div", { class: "foot" }, h("button", { type: "button", onclick: () => finish(box) }, "Finish and stop Studio"), h("button", { type: "button", onclick: () => box.close() }, "Close")));
+    h("div", { class: "kinds" }, buttons),
+    exports.length > 0 && h("label", { class: "only" }, only, ` Only labels of which ${percent(model.precision)} are expected to be right. The others stay blank in the table, and go to a file for review.`),
+    told,
+    h("div", { class: "foot" }, h("p", { class: "dim" }, `${some(given, "labels")} are saved already.`), h("button", { type: "button", onclick: () => finish(box) }, "Finish and stop Studio")));
+  if (exports.length) await name();
 }
 
 async function write(kind, onlySure, told, buttons, replace = false) {
@@ -190,6 +223,12 @@ async function finish(box) {
 
 // Start
 
+/** Classes are folded where a key would label nothing. */
+function drawTheChoices() {
+  const folded = picked === null && ["doubts", "next"].every((name) => open !== name) && !active().list;
+  drawChoices(picked === null && open === "next" ? hint() : "", { tab: open, folded });
+}
+
 function drawState() {
   const { state } = model;
   document.title = `${state.title} · Studio`;
@@ -204,7 +243,7 @@ function drawState() {
   badge("doubts", state.trust?.doubts);
   badge("unfamiliar", state.trust?.groups);
   badge("classes", state.classes.length);
-  drawChoices(picked === null && open === "next" ? hint() : "");
+  drawTheChoices();
   document.documentElement.dataset.labels = String(state.n_labels);
   document.documentElement.dataset.version = String(state.version);
 }
@@ -213,12 +252,21 @@ function start() {
   history.replaceState(null, "", "/"); // the token is a cookie now
   setUpProgress();
   setUpChoices();
-  choices((number) => active().choose(number), (name) => active().create(name));
+  choices((number) => active().choose(number), (name) => {
+    const done = Promise.resolve(active().create(name)).finally(() => { if (naming === done) naming = null; });
+    naming = done;
+    return done;
+  });
   for (const name of Object.keys(TABS)) byId(`tab-${name}`).addEventListener("click", () => show(name));
   byId("tabs").addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by) { event.preventDefault(); step(by); }
   });
+  const tabs = byId("tabs"); // those that are out of view are hinted at
+  const hintAtTabs = () => tabs.classList.toggle("at-end", tabs.scrollLeft + tabs.clientWidth >= tabs.scrollWidth - 2);
+  tabs.addEventListener("scroll", hintAtTabs);
+  new ResizeObserver(hintAtTabs).observe(tabs);
+  turnKeys(keysAreOff());
   byId("panel").addEventListener("focusout", () => setTimeout(() => { if (isStale) drawPanel(); }));
   byId("undo").addEventListener("click", undo);
   byId("redo").addEventListener("click", redo);
@@ -230,6 +278,8 @@ function start() {
   }, true);
   on("state", () => {
     drawState();
+    if (isBest === false && model.state.is_best && model.state.trust !== null) say("The better model has taken over, so numbers and map have changed.");
+    isBest = model.state.is_best;
     const mark = JSON.stringify([model.state.classes, model.state.trust?.version, currentCard() === null && model.state.phase]);
     const names = JSON.stringify(model.state.classes.map(({ number, name, colour, key }) => [number, name, colour, key]));
     if (mark !== drawn && (open !== "next" || picked !== null || currentCard() === null || names !== named)) drawPanel();
@@ -237,7 +287,7 @@ function start() {
     const { list } = active();
     if (list && list.version !== model.state.version) list.refresh();
   });
-  on("card", () => { if (open === "next" && picked === null) drawPanel(); if (model.state !== null) { drawChoices(hint()); showHere(currentCard()); } });
+  on("card", () => { if (open === "next" && picked === null) drawPanel(); if (model.state !== null) { drawTheChoices(); showHere(currentCard()); } });
   on("map", () => showHere(currentCard()));
   for (const what of ["tab", "list"]) on(what, drawPanel);
   on("lost", () => say("Studio does not answer. Labels are saved. If it was ended, start it again and open the address that it prints.", "lasting error"));

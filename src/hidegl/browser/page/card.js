@@ -11,16 +11,20 @@ const answered = new Set(); // rows that were answered here, of which the server
 let current = null;
 let waiting = [];
 
-/** What a card proposes, of the classes that there are. */
-const proposals = (card) => card.likely.filter(([number]) => model.classes.has(number));
+const HARDLY = 0.01; // less probable classes are not proposed
+const JUST = 450; // milliseconds for which a proposal that changed under the eyes is not accepted by a key
 
-/** Cards of which none was answered here. The one in view stays, and so does what it proposes. */
+/** What a card proposes, of the classes that there are. */
+const proposals = (card) => card.likely.filter(([number, p], i) => model.classes.has(number) && (i === 0 || p >= HARDLY));
+
+/** Cards of which none was answered here. The one in view stays; what it proposes is never older than the map. */
 export function gather() {
   const fresh = model.cards.filter((card) => !answered.has(card.row));
   if (current !== null) {
     const same = fresh.find((card) => card.row === current.row);
     const [best] = proposals(current);
-    if (same && (!best || same.likely[0]?.[0] === best[0])) current = { ...same, reopened: current.reopened };
+    const changed = same && best && same.likely[0]?.[0] !== best[0] ? performance.now() : current.changed;
+    if (same) current = { ...same, reopened: current.reopened, changed };
     else if (!same && !best && model.colours !== null) complete(current.row).catch(failed);
     waiting = fresh.filter((card) => card.row !== current.row);
   } else {
@@ -69,11 +73,11 @@ export function leave(row) {
 
 function act(what, fields) {
   const card = current;
-  if (card === null) return;
+  if (card === null) return null;
   const begun = performance.now();
   next();
   document.documentElement.dataset.cardMs = String(performance.now() - begun);
-  change(what, fields(card)).then(
+  return change(what, fields(card)).then(
     (state) => { take(state); unsay("error"); document.documentElement.dataset.saved = String(state.n_labels); },
     (error) => {
       say(`Not saved: ${error.message}`, "error");
@@ -92,7 +96,8 @@ export const skipCard = () => act("skip", (card) => ({ row: card.row }));
 export function acceptCard() {
   if (current === null) return;
   const [best] = proposals(current);
-  if (best) labelCard(best[0]);
+  if (performance.now() - (current.changed ?? -JUST) < JUST) say("The proposal has just changed: look again.");
+  else if (best) labelCard(best[0]);
   else say("There is no proposal yet: press the key of a class, or N for a new one.");
 }
 
@@ -109,7 +114,7 @@ export function nextPanel() {
   if (current === null) return nothingToAsk();
   const [best, ...others] = proposals(current);
   return h("article", { class: "card", "data-row": current.row },
-    h("p", { class: "why" }, h("b", {}, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "opened again" : current.why,
+    h("p", { class: "why" }, h("b", {}, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "undone: label it again" : current.why,
       current.label !== null && h("span", {}, " · now ", tag(current.label))),
     content(current),
     best && h("div", { class: "proposal" },
@@ -123,7 +128,7 @@ export function nextPanel() {
 
 function nothingToAsk() {
   const { state } = model;
-  if (state === null || state.phase.startsWith("first model") || state.phase === "starting") {
+  if (state === null || !state.has_model) {
     return h("div", { class: "empty" }, h("div", { class: "spinner", "aria-hidden": "true" }),
       h("h2", {}, "Learning your rows"), h("p", {}, "The first row to label appears in a few seconds."), h("p", { class: "dim" }, state?.phase ?? ""));
   }
@@ -137,7 +142,7 @@ function nothingToAsk() {
 export function hint() {
   const { state } = model;
   if (state === null || state.trust !== null || state.n_labels === 0) {
-    return state !== null && state.classes.length === 0 ? "Press N and name the class of this row." : "";
+    return state !== null && state.classes.length === 0 ? "What kind of row is this? Type a name and press Enter. After two classes your labels spread to all similar rows." : "";
   }
   const used = state.classes.filter((one) => one.labels > 0);
   return used.length < 2 ? `All labels are ${used.length ? nameOf(used[0].number) : "gone"}: labels spread as soon as there is a second class.` : "";

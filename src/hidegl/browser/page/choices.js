@@ -1,6 +1,6 @@
 // The classes under every tab: a button with a key for each, a box to find one among many, and a new one.
 
-import { byId, h, say, whenFree } from "./dom.js";
+import { byId, h, say, some, whenFree } from "./dom.js";
 import { alike, alikeWords, model } from "./model.js";
 import { key } from "./parts.js";
 
@@ -11,9 +11,16 @@ let named = () => {};
 let shown = "";
 
 const find = h("input", { id: "find-class", type: "search", placeholder: "Find a class  /", "aria-label": "Find a class", autocomplete: "off" });
-const fresh = h("input", { id: "new-class", placeholder: "New class  N", "aria-label": "Name of a new class", maxlength: "200", autocomplete: "off" });
+const fresh = h("input", { id: "new-class", "aria-label": "Name of a new class", maxlength: "200", autocomplete: "off" });
+const first = h("label", { htmlFor: "new-class", class: "first-label" }, "Name this row’s class");
 const note = h("p", { class: "note" });
-const buttons = h("div", { class: "buttons" });
+const buttons = h("div", { class: "buttons", id: "class-buttons" });
+const fold = h("button", { type: "button", id: "fold-classes", "aria-controls": "class-buttons", onclick: () => { folds = !buttons.hidden; drawFold(); } });
+const touches = matchMedia("(pointer: coarse)"); // there are no keys to name, and a field with the focus hides half of the page
+
+let folds = false; // whether the buttons are folded
+let foldedFor = null; // and for which tab
+let isFirst = null; // whether there is no class yet
 
 /** What a chosen class, or a new name, does: it depends on the tab. */
 export function choices(onChosen, onNamed) {
@@ -25,7 +32,7 @@ export const choose = (number) => chosen(number);
 
 export function setUpChoices() {
   const form = h("form", { class: "new", onsubmit: nameNew }, fresh, h("button", { type: "submit" }, "Add"));
-  byId("choices").append(h("div", { class: "choose" }, find, form), note, buttons);
+  byId("choices").append(first, h("div", { class: "choose" }, find, form, fold), note, buttons);
   find.addEventListener("input", drawButtons);
   find.addEventListener("keydown", (event) => {
     event.stopPropagation();
@@ -50,11 +57,36 @@ function wanted() {
   return (model.state?.classes ?? []).filter((one) => one.name.toLowerCase().includes(needle));
 }
 
-export function drawChoices(text) {
+/** The buttons are folded where no class is chosen, until a person unfolds them. */
+export function drawChoices(text, { tab, folded }) {
   note.textContent = text;
   note.hidden = !text;
   find.hidden = model.state.classes.length < MANY;
+  if (`${tab} ${folded}` !== foldedFor) [folds, foldedFor] = [folded, `${tab} ${folded}`];
+  drawFold();
+  drawFirst();
   drawButtons();
+}
+
+function drawFold() {
+  const n = model.state.classes.length;
+  buttons.hidden = folds && n > 0;
+  fold.hidden = n === 0;
+  fold.textContent = folds ? `Show ${some(n, "classes")}` : "Hide";
+  fold.setAttribute("aria-expanded", String(!folds));
+}
+
+/** Before there is a class, the field for its name is all that matters: it has the focus. */
+function drawFirst() {
+  const now = model.state.classes.length === 0;
+  if (now === isFirst) return;
+  isFirst = now;
+  byId("work").classList.toggle("first", now);
+  first.hidden = !now;
+  fresh.placeholder = now ? (model.state.kind === "text" ? "for example: complaint" : "its name") : touches.matches ? "New class" : "New class  N";
+  fresh.setAttribute("aria-label", now ? "Name this row’s class" : "Name of a new class");
+  if (!now && document.activeElement === fresh && !fresh.value) fresh.blur(); // another page named a class
+  if (now && !touches.matches && document.activeElement === document.body) fresh.focus();
 }
 
 function drawButtons() {

@@ -25,7 +25,7 @@ export function svg(tag, attributes = {}, ...children) {
 export const byId = (id) => document.getElementById(id);
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 export const count = (number) => number.toLocaleString("en");
-export const some = (n, what) => `${count(n)} ${n === 1 ? what.replace(/s$/, "") : what}`;
+export const some = (n, what) => `${count(n)} ${n === 1 ? what.replace(/(?<=ss)es$|s$/, "") : what}`;
 
 let fading = null;
 

@@ -1,10 +1,11 @@
 // Many rows at once: tiles that can be ticked, and labelled together. A lasso, a region, a search and a group show it.
 
 import { ask, change } from "./api.js";
-import { count, h, say, some } from "./dom.js";
-import { model, take, tell } from "./model.js";
+import { count, dialog, h, say, some } from "./dom.js";
+import { model, nameOf, take, tell } from "./model.js";
 import { content, failed, key, sure, tag } from "./parts.js";
 
+const MANY = 20; // to label more rows at once, a person has to confirm it
 const PAGE = 60; // so many rows does the server list at once, at most
 
 /** A list of rows: what to ask the server for, what it is called, and where its labels come from.
@@ -58,6 +59,8 @@ export class RowList {
     const { points, words } = this.fields;
     const found = words === undefined ? { points } : { words };
     const target = this.everything ? { ...found, without: this.unticked } : { rows };
+    const n = this.everything ? this.open - this.unticked.length : rows.length;
+    if (!await this.isMeant(n, fields.name ?? nameOf(fields.class))) return false;
     return this.send({ ...target, ...fields, source: this.source });
   }
 
@@ -65,7 +68,20 @@ export class RowList {
   async accept() {
     const pairs = this.rows.filter((row) => this.ticked.has(row.row) && row.label === null && row.proposed !== null).map((row) => [row.row, row.proposed]);
     if (!pairs.length) { say("There is no proposal to accept."); return false; }
+    if (!await this.isMeant(pairs.length, "what is proposed")) return false;
     return this.send({ labels: Object.fromEntries(pairs), source: this.source });
+  }
+
+  /** Whether so many rows should get a label: a person is asked. */
+  async isMeant(n, name) {
+    if (n <= MANY) return true;
+    return new Promise((answer) => {
+      let meant = false;
+      const box = dialog("Label many rows", h("h2", {}, `Label ${some(n, "rows")}?`), h("p", {}, "All of them get: ", h("b", {}, name)),
+        h("div", { class: "foot" }, h("button", { type: "button", class: "strong", autofocus: true, onclick: () => { meant = true; box.close(); } }, `Label ${some(n, "rows")}`),
+          h("button", { type: "button", onclick: () => box.close() }, "Cancel")));
+      box.addEventListener("close", () => answer(meant));
+    });
   }
 
   async send(fields) {

@@ -2,11 +2,12 @@
 
 import { byId, count, h, percent } from "./dom.js";
 import { colourOf, model, nameOf, on } from "./model.js";
-import { sure, tag } from "./parts.js";
+import { picture, sure, tag } from "./parts.js";
 
 const FAINT = 0.22;
 const NEAR = 14; // pixels
 const MANY = 20; // names of more classes are written smaller
+const SPOTS = 12; // so many places are tried for a name
 const NAME_REACH = 1 / 15; // of the width of the map: how far around a name rows count for it
 
 let view = null;
@@ -15,6 +16,7 @@ let only = null;
 let here = null;
 let placed = {};
 let planned = false;
+let isDrawing = false; // a lasso
 let picked = () => {};
 
 /** What a click on a point and a lasso around points do. */
@@ -35,10 +37,13 @@ export async function setUpMap() {
   plot.on_event("rangesupdate", placeNames);
   sources.points.selected.properties.indices.change.connect(() => {
     const chosen = [...sources.points.selected.indices];
+    byId("tip").hidden = true;
     if (chosen.length) picked(chosen, false);
   });
   new ResizeObserver(() => requestAnimationFrame(placeNames)).observe(byId("map"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  byId("map").addEventListener("pointerdown", () => { isDrawing = byId("map-lasso").getAttribute("aria-pressed") === "true"; byId("tip").hidden ||= isDrawing; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isDrawing = false; }, true);
   byId("map").append(h("div", { id: "map-names", "aria-hidden": "true" }), h("div", { id: "map-here", "aria-hidden": "true", hidden: true }));
   setUpTools(plot);
   paint();
@@ -160,7 +165,7 @@ function soon() {
   requestAnimationFrame(() => setTimeout(() => { planned = false; colour(); }, 0));
 }
 
-/** The names of classes, each where most of its rows are; of names that would overlap, those with more rows. */
+/** The names of classes, each where most of its rows are and no other name is; heavier classes choose first. */
 function placeNames() {
   const layer = byId("map-names");
   if (!layer || view === null || model.map === null) return;
@@ -174,13 +179,15 @@ function placeNames() {
   const names = [];
   for (const place of places) {
     if (only !== null && place.number !== only) continue;
-    const [sx, sy] = [frame.x_scale.compute(place.x), frame.y_scale.compute(place.y)];
     const text = nameOf(place.number);
     const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 3 : 9);
-    const box = [sx - half, sy - (many ? 8 : 12), sx + half, sy + (many ? 8 : 12)];
-    if (sx < 0 || sy < 0 || sx > width || sy > height) continue;
-    if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
-    taken.push(box);
+    const boxOf = ([sx, sy]) => [sx - half, sy - (many ? 8 : 12), sx + half, sy + (many ? 8 : 12)];
+    const isFree = ([sx, sy], box) => sx >= 0 && sy >= 0 && sx <= width && sy <= height
+      && !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
+    const spot = place.spots.map(([x, y]) => [frame.x_scale.compute(x), frame.y_scale.compute(y)]).find((one) => isFree(one, boxOf(one)));
+    if (!spot) continue;
+    const [sx, sy] = spot;
+    taken.push(boxOf(spot));
     const name = h("span", { class: "place", colour: colourOf(place.number) }, text);
     name.style.left = `${Math.min(Math.max(sx, half), width - half)}px`;
     name.style.top = `${Math.min(Math.max(sy, 11), height - 11)}px`;
@@ -190,7 +197,7 @@ function placeNames() {
   layer.replaceChildren(...names);
 }
 
-/** For each class the point around which it has the most rows, the heaviest class first. */
+/** For each class some points, those around which it has the most rows first, and the heaviest class first. */
 function namePlaces() {
   const { map, colours } = model;
   if (placed.colours === colours && placed.map === map) return placed.places;
@@ -205,8 +212,8 @@ function namePlaces() {
   const near = (Math.max(...map.x) - Math.min(...map.x)) * NAME_REACH;
   const places = [...found.values()].sort((a, b) => b.weight - a.weight).map(({ number, points }) => {
     const around = ([x, y]) => points.reduce((sum, [px, py, weight]) => sum + weight * Math.exp(-((px - x) ** 2 + (py - y) ** 2) / near ** 2), 0);
-    const [x, y] = points.map((point) => [point, around(point)]).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
-    return { number, x, y };
+    const spots = points.map((point) => [point, around(point)]).sort((a, b) => b[1] - a[1]).map(([point]) => point);
+    return { number, spots: spots.filter((_, i) => i % Math.ceil(spots.length / SPOTS) === 0) };
   });
   placed = { map, colours, places };
   return places;
@@ -225,6 +232,7 @@ function nearest(sx, sy) {
 
 function hover(event) {
   const tip = byId("tip");
+  if (event.sx === undefined || isDrawing) { tip.hidden = true; return; }
   const point = nearest(event.sx, event.sy);
   byId("map").style.cursor = point === null ? "" : "pointer";
   tip.hidden = point === null;
@@ -234,7 +242,7 @@ function hover(event) {
   tip.replaceChildren(
     colours === null ? h("b", {}, "No label yet") : h("b", {}, tag(colours.classes[point]), ` ${sure(colours.confidence[point] / 100)} sure`),
     h("p", { class: "dim" }, `about ${count(Math.round(map.mass[point]))} rows${row >= 0 ? `, such as row ${count(row)}` : ""}`),
-    ...(row >= 0 && state.kind === "image" ? [h("img", { class: "picture", src: `/image/${row}`, alt: "" })] : []),
+    ...(row >= 0 && state.kind === "image" ? [picture(row, { alt: "" })] : []),
     ...(map.texts[point] ? [h("p", {}, map.texts[point])] : []));
   const box = byId("map").getBoundingClientRect();
   tip.style.left = `${Math.min(box.left + event.sx + 16, innerWidth - tip.offsetWidth - 8)}px`;

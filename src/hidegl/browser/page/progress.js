@@ -35,13 +35,13 @@ function draw() {
   }
   if (trust === null) {
     put("accuracy", "–", "expected to be right");
-    put("gain", "–", "from ten more labels");
+    put("gain", "–", "points more, from ten more labels");
     put("accepted", "–", "can be accepted");
     curve.replaceChildren();
     return;
   }
   put("accuracy", percent(trust.mean), `expected right (${Math.floor(100 * trust.low)} to ${Math.ceil(100 * trust.high)} %); always the largest class: ${percent(trust.majority)}`);
-  put("gain", trust.gain < 0.0005 ? "± 0" : `+ ${(100 * trust.gain).toFixed(1)} %`, "more right with ten more labels");
+  put("gain", trust.gain < 0.0005 ? "± 0" : `+ ${(100 * trust.gain).toFixed(1)}`, "points more right, expected from ten more labels");
   const [, rows, share] = trust.accepted.reduce((a, b) => (Math.abs(b[0] - model.precision) < Math.abs(a[0] - model.precision) ? b : a));
   put("accepted", percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} should be right`);
   curve.replaceChildren(drawn(state.progress));

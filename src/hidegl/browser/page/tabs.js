@@ -6,6 +6,8 @@ import { RowList } from "./list.js";
 import { alike, alikeWords, model, nameOf, on, take, tell } from "./model.js";
 import { content, empty, failed, key, tag } from "./parts.js";
 
+const PAUSE = 180; // milliseconds without a key, after which words are searched for
+
 const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or more. Then this tab fills by itself.");
 
 /** A tab whose content is asked for when the model has something new to say. */
@@ -139,7 +141,7 @@ export class Review extends Heaps {
     const { total } = this;
     if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them should be right. Move the slider to ask for more.`);
     return h("div", { class: "heaps" },
-      h("p", { class: "lead" }, `${some(total, "rows")} are not sure enough for ${percent(model.precision)}. They lie in these regions of the map, the largest first.`),
+      h("p", { class: "lead" }, `${some(total, "rows")} ${total === 1 ? "needs" : "need"} review to reach ${percent(model.precision)} precision. They lie in these regions of the map, the largest first.`),
       h("ul", {}, this.items.map((heap, i) => this.heap(heap, i, some(heap.n_rows, "rows")))));
   }
 }
@@ -166,6 +168,7 @@ export class Search extends LazyTab {
   constructor() {
     super("rows", "rows");
     this.input = h("input", { id: "search-words", type: "search", placeholder: "Words, or a row number", "aria-label": "Search in rows", autocomplete: "off" });
+    this.input.addEventListener("input", () => { clearTimeout(this.typing); this.typing = setTimeout(() => this.find(), PAUSE); });
     this.input.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") this.input.blur(); });
   }
 
@@ -180,17 +183,17 @@ export class Search extends LazyTab {
   panel() {
     const where = model.state.has_text ? "Finds words in the texts of all rows, in capitals or not." : "These rows have no text: search for a row by its number.";
     return h("div", {},
-      h("form", { class: "search", onsubmit: (event) => { event.preventDefault(); this.find(); } }, this.input, h("button", { type: "submit" }, "Search")),
-      this.list === null ? h("p", { class: "dim" }, `${where} Found rows can be labelled at once.`) : this.list.panel());
+      h("form", { class: "search", onsubmit: (event) => { event.preventDefault(); this.find(); this.input.blur(); } }, this.input, h("button", { type: "submit" }, "Search")),
+      this.list === null ? h("p", { class: "dim" }, `${where} Press Enter, and a class key labels the rows that are ticked.`) : this.list.panel());
   }
 
   find() {
+    clearTimeout(this.typing);
     const words = this.input.value.trim();
-    if (!words) return;
-    this.list = new RowList(`“${words}”`, { words }, "search", { all: true });
-    this.input.blur();
+    if (!this.isOpen || (words && this.list?.fields.words === words)) return;
+    this.list = words ? new RowList(`“${words}”`, { words }, "search", { all: true }) : null;
     tell("tab");
-    this.list.load();
+    this.list?.load();
   }
 }
 
@@ -201,7 +204,7 @@ export class Classes extends LazyTab {
 
   panel() {
     const { classes } = model.state;
-    if (!classes.length) return empty("No class yet", "Press N, type a name and press Enter. The row in the tab Next gets it.");
+    if (!classes.length) return empty("No class yet", "Name the class of the first row in the tab Next.");
     return h("div", { class: "wide" }, h("table", { class: "classes" },
       h("thead", {}, h("tr", {}, ["Colour", "Name", "Key", "Labels", "Rows", "Merge into", ""].map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, classes.map((one) => this.line(one, classes)))));
