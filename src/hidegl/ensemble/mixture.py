@@ -90,6 +90,15 @@ class Mixture:
         weights = self.draws.experts.mean_weights
         return float(weights[len(self.votes) :].sum() / (weights.sum() or 1.0))
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was decided, for people."""
+        return {
+            "class_shares": self.expected_shares.tolist(),
+            "kernel_weight": self.head_share,
+            "unseen_share": self.unseen.share,
+        }
+
     def column_weights(self, of_structures: Sequence[Columns]) -> dict[Columns, float]:
         """How much the experts of the same columns of prepared rows count; the sum is 1."""
         seen = [of_structures[vote.first] for vote in self.votes] + [head.columns for head in self.heads]
@@ -172,36 +181,46 @@ class Mixture:
         No other row gets their classes. P_strays has the probabilities of the strays from the other labels (·, c).
         """
         known = np.setdiff1d(np.arange(len(labels.classes)), labels.given[strays])
-
-        def widened(columns: Matrix, value: float) -> Matrix:
-            wide = np.full((*columns.shape[:-1], len(labels.classes)), value)
-            wide[..., known] = columns
-            return wide
-
+        wide = self.of_more_classes(labels, known, NEVER)
         assert self.P_loo is not None
         P_loo = np.empty((len(strays), len(labels.classes)))
-        P_loo[strays], P_loo[~strays] = P_strays, widened(self.P_loo, 0.0)
-        draws = replace(
-            self.draws,
-            intercepts=widened(self.draws.intercepts, NEVER),
-            shares=widened(self.draws.shares, LEAST_SHARE),
-        )
+        P_loo[strays], P_loo[~strays] = P_strays, widened(self.P_loo, known, len(labels.classes), 0.0)
+        return replace(wide, P_loo=P_loo, strays=strays)
+
+    def of_more_classes(self, labels: Labels, known: NDArray[np.intp], intercepts: float | Vector) -> Mixture:
+        """With the classes of other labels, among which its own have the numbers `known`; the intercepts of the others
+        are given, of all draws or of each (s,). Its judgements of labels are not widened.
+        """
+
+        def wider(columns: Matrix, value: float | Vector) -> Matrix:
+            return widened(columns, known, len(labels.classes), value)
+
         return replace(
             self,
             labels=labels,
             votes=tuple(
                 replace(
                     vote,
-                    members=tuple((widened(A, 0.0), delta, widened(scales, 1.0)) for A, delta, scales in vote.members),
+                    members=tuple((wider(A, 0.0), delta, wider(scales, 1.0)) for A, delta, scales in vote.members),
                 )
                 for vote in self.votes
             ),
-            heads=tuple(head.widened(widened, NEVER) for head in self.heads if isinstance(head, KernelHead)),
-            draws=draws,
-            expected_shares=widened(self.expected_shares, LEAST_SHARE),
-            P_loo=P_loo,
-            strays=strays,
+            heads=tuple(head.widened(wider, NEVER) for head in self.heads if isinstance(head, KernelHead)),
+            draws=replace(
+                self.draws,
+                intercepts=wider(self.draws.intercepts, intercepts),
+                shares=wider(self.draws.shares, LEAST_SHARE),
+            ),
+            expected_shares=wider(self.expected_shares, LEAST_SHARE),
         )
+
+
+def widened(columns: Matrix, known: NDArray[np.intp], n_classes: int, value: float | Vector) -> Matrix:
+    """Columns of some classes (…, known) among all classes (…, c); the others have a value, or one for each row."""
+    wide = np.empty((*columns.shape[:-1], n_classes))
+    wide[...] = np.asarray(value)[..., None]
+    wide[..., known] = columns
+    return wide
 
 
 def restored_vote(labels: Labels, n_points: Sequence[int], stored: Stored) -> Vote:

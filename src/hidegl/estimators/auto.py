@@ -21,26 +21,21 @@ from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
+from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.calibrated import CalibratedModel
-from hidegl.estimators.survey import Survey, predicted_columns, survey_mixture, survey_saved, surveyed_confidences
+from hidegl.estimators.known_sources import KnownSources, with_sources
+from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
 from hidegl.files.input_rows import rows_from
 from hidegl.questions.acceptance import Confidences
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device, joined_views
-from hidegl.rows.side_by_side import SideBySide
-from hidegl.showing.words import (
-    counted_models,
-    described_classes,
-    described_rows,
-    described_views,
-    named_shares,
-    open_questions,
-)
+from hidegl.showing.words import counted_models, ensemble_summary
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.shares import distributions
+from hidegl.spreading.weak_labels import WeakLabels, read_sources
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure, learn_structures
@@ -93,6 +88,8 @@ class AutoHiDeGL(CalibratedModel):
         The points, tree and assignments of each model that is averaged.
     expected_accuracy_ : ExpectedAccuracy
         The share of labels that are expected to be right, of those that were not given: `mean`, `low` and `high`.
+    sources_ : tuple of JudgedSource
+        What was found about each weak source, such as `agreement` with given labels and estimated `accuracy`.
     settings_ : dict
         What was chosen; `summary()` says it in words.
     n_features_in_ : int
@@ -126,9 +123,18 @@ class AutoHiDeGL(CalibratedModel):
 
     # Learning
 
-    def fit(self, X: Any, y: ArrayLike | None = None, *, learned: Mapping[str, LearnedView] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        weak: Mapping[str, Any] | None = None,
+        learned: Mapping[str, LearnedView] | None = None,
+    ) -> Self:
         """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`.
 
+        `weak` has labels of sources that are often wrong, by the name of each: labels as in y, or probabilities, as a
+        data frame or dict with one column per class. How often each is right is learned (`sources_`), also without y.
         `learned` is `TextEmbedder.learned_`: how to judge views that were learned from the labels.
         """
         self._check_parameters()
@@ -138,24 +144,27 @@ class AutoHiDeGL(CalibratedModel):
         views = check_views(self.views if widths is None else widths, self.n_features_in_)
         labels = Labels.read(in_order_of(X, y), rows.n_rows)
         ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
+        sources = read_sources(weak, rows.n_rows, labels.classes)
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
             self._members: tuple[ViewMembers, ...] | None = None
             progress.passing("labelling")
-            self._label(labels, spreaders)
+            self._label(labels, spreaders, sources)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(spreaders))}")
         checkpoint.remove()
         return self
 
-    def relabel(self, y: ArrayLike | None) -> Self:
-        """Label the rows of the fit from other labels. Points and trees stay.
+    def relabel(self, y: ArrayLike | None, *, weak: Mapping[str, Any] | None = None) -> Self:
+        """Label the rows of the fit from other labels. Points and trees stay, and so do weak sources if `weak` is None.
 
-        A model that was loaded from a file has no rows to fit its kernel classifier to, and goes without.
+        A model that was loaded from a file has no rows to fit its kernel classifiers to, and goes without.
         """
         check_is_fitted(self)
+        labels = Labels.read(y, self.n_rows_)
+        sources = self._sources.said if weak is None else read_sources(weak, self.n_rows_, labels.classes)
         with BLAS_THREADS.one_each():
-            return self._label(Labels.read(y, self.n_rows_), self._spreaders)
+            return self._label(labels, self._spreaders, sources)
 
     def _check_parameters(self) -> None:
         check_name("effort", self.effort, EFFORTS)
@@ -191,12 +200,18 @@ class AutoHiDeGL(CalibratedModel):
         plans = member_plans(self.effort, rows.n_rows, n_labels, preparation.spans)
         return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
 
-    def _label(self, labels: Labels, spreaders: tuple[Spreader, ...]) -> Self:
+    def _label(self, labels: Labels, spreaders: tuple[Spreader, ...], sources: tuple[WeakLabels, ...]) -> Self:
         if self._members is None:
             mixed = self.preprocess == MIXED
             self._members = members_of_views(spreaders, self._preparation, self._rows, self._seed, mixed=mixed)
         shares = ClassShares.of(self.class_prior, labels)
-        return self._take_over(label_together(self._members, labels, shares, seed=self._seed), spreaders)
+        mixture = label_together(self._members, labels, shares, seed=self._seed)
+        self._sources, mixture, computed = with_sources(
+            sources, mixture, self._members, [spreader.structure for spreader in spreaders], self._rows, self._seed
+        )
+        self._take_over(mixture, spreaders)
+        self._computed |= computed
+        return self
 
     # What was learned
 
@@ -213,11 +228,7 @@ class AutoHiDeGL(CalibratedModel):
             "sigma": [structure.sigma for structure in structures],
         }
         if mixture.labels.any:
-            settings |= {
-                "class_shares": mixture.expected_shares.tolist(),
-                "kernel_weight": mixture.head_share,
-                "unseen_share": mixture.unseen.share,
-            }
+            settings |= mixture.settings
             if self.views_:
                 weights = mixture.column_weights([structure.columns for structure in structures])
                 spans = zip(self.views_, self._preparation.spans, strict=True)
@@ -227,23 +238,16 @@ class AutoHiDeGL(CalibratedModel):
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""
         check_is_fitted(self)
-        s, labels = self.settings_, self.given_labels_
-        sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
-        averaged = ", averaged" if len(self._spreaders) > 1 else ""
-        lines = [
-            described_rows(labels.n_rows, self.n_features_in_, s),
-            f"{counted_models(len(self._spreaders)).capitalize()} with {sizes} points{averaged}.",
-        ]
-        if labels.any:
-            lines += [
-                f"{described_classes(labels)}; expected shares: {named_shares(self.classes_, s['class_shares'])}.",
-                f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
-                f"well each predicts labels that it has not seen.",
-                *([f"Of the views, {described_views(s['view_weights'])}."] if "view_weights" in s else []),
-                f"Expected: {self.expected_accuracy_}; {self.majority_}.",
-                *open_questions(labels, s["unseen_share"], ClassShares.of(self.class_prior, labels).even),
-            ]
-        return "\n".join(lines)
+        own = self.given_labels_.of_present_classes
+        return ensemble_summary(self, own, ClassShares.of(self.class_prior, own).even)
+
+    @property
+    def sources_(self) -> tuple[JudgedSource, ...]:
+        """What was found about each weak source: its rows, how often it agrees with given labels and is right, and
+        which classes it confuses.
+        """
+        self._require_fit("sources_")
+        return self._sources.found
 
     @property
     def views_(self) -> dict[str, int]:
@@ -260,9 +264,9 @@ class AutoHiDeGL(CalibratedModel):
     # What follows from it
 
     def _distributions(self, rows: Rows | None = None) -> Rows:
-        if rows is None:
-            return LocalRows(self._computed["saved"]) if "saved" in self._computed else self._mixture.of(self._forms())
-        return self._mixture.of(assigned_rows(self.structures_, rows))
+        if rows is not None:
+            return self._mixture.of(assigned_rows(self.structures_, rows))
+        return LocalRows(self._computed["saved"]) if "saved" in self._computed else self._mixture.of(self._forms())
 
     def _columns(self, rows: Rows) -> Rows:
         mixture = self._mixture
@@ -272,8 +276,8 @@ class AutoHiDeGL(CalibratedModel):
         labels, unseen = self.given_labels_, self._mixture.unseen
         if "saved" not in self._computed:
             return Survey.taken(self._forms(), labels, survey_mixture, self._survey_arguments, self._chances)
-        forms = LocalRows(SideBySide.of(*(s.Z.collect() for s in self.structures_), self._computed["saved"]))
-        survey = Survey.taken(forms, labels, survey_saved, (self._smallest_number, unseen))
+        forms = [s.Z.collect() for s in self.structures_]
+        survey = Survey.of_saved(forms, labels, self._computed, (self._smallest_number, unseen))
         return replace(survey, confidences=self._computed.get("saved confidences", survey.confidences))
 
     def _confidences_of(self, X: Any) -> Confidences:
@@ -297,14 +301,7 @@ class AutoHiDeGL(CalibratedModel):
         return self._spreaders.index(self._smallest)
 
     def _forms(self) -> Rows:
-        """The rows of the fit, as the mixture takes them: assignments as they are stored, or computed from the rows."""
-        first, *others = [structure.Z for structure in self.structures_]
-        with_rows = [self._rows] if self._mixture.heads and self._rows is not None else []
-        stored = first.zipped_with(*others, *with_rows)
-        if stored is not None:
-            return stored
-        assert self._rows is not None, "assignments that are not stored are computed from the rows"
-        return assigned_rows(self.structures_, self._rows)
+        return forms_of(self.structures_, self._mixture, self._rows)
 
     def _leave_one_out(self) -> Matrix:
         P_loo = self._mixture.P_loo
@@ -320,7 +317,9 @@ class AutoHiDeGL(CalibratedModel):
 
     def __hidegl_state__(self) -> State:
         values, arrays = super().__hidegl_state__()
-        if self._mixture.heads:  # the rows that they need are not in the file
+        of_sources, said = self._sources.state()
+        values, arrays = {**values, **of_sources}, {**arrays, **said}
+        if self._mixture.heads or "saved" in self._computed:  # the rows that heads need are not in the file
             arrays["distributions"] = self._distributions().collect()
             arrays |= prefixed("confidences.", self._survey().confidences.arrays)
         return {**values, "effort": self._effort, "seed": self._seed}, arrays
@@ -329,7 +328,8 @@ class AutoHiDeGL(CalibratedModel):
         self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
         self._rows, self._members = None, None
         super().__set_hidegl_state__(stored)
-        if self._mixture.heads:
+        self._sources = KnownSources.restored(stored)
+        if self._mixture.heads or self._sources.any_used:
             self._computed["saved"] = stored.distributions("distributions", "n c")
             if stored.has("confidences.counts"):
                 self._computed["saved confidences"] = Confidences.restored(
@@ -338,7 +338,7 @@ class AutoHiDeGL(CalibratedModel):
 
     def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
         self._check_parameters()
-        ClassShares.of(self.class_prior, labels)
+        ClassShares.of(self.class_prior, labels.of_present_classes)
         n_points = [structure.n_points for structure in structures]
         mixture = Mixture.restored(labels, n_points, stored, self._preparation.dtype)
         self._take_over(mixture, tuple(map(Spreader, structures)))

@@ -175,9 +175,10 @@ class FittedModel(ABC):
         if not (self.__sklearn_is_fitted__() and self.given_labels_.any):
             raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
 
-    def _require_labels(self, what: str) -> None:
+    def _require_labels(self, what: str, *, given: bool = False) -> None:
+        """An error without labels; with `given`, also if weak sources gave all of them."""
         check_is_fitted(self)
-        if not self.given_labels_.any:
+        if not self.given_labels_.any or (given and not len(self.given_labels_.rows)):
             raise NotFittedError(f"no label was given to fit, so there is nothing to {what}: give some to relabel(y)")
 
     def _require_fit(self, name: str) -> None:

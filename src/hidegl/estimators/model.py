@@ -33,6 +33,9 @@ from hidegl.spreading.rule import best_classes, class_names_of
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import are_outside, restored_preparation
 
+FIRST_SOURCE = "sources.0.rows"
+"""A file with this has weak sources, which may know classes without a label."""
+
 MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
 
@@ -143,7 +146,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def suggestions(self, n: int = 20, *, answered: ArrayLike = ()) -> list[Suggestion]:
         """The rows that `suggest` names, each with a `reason`."""
         chosen, labels = self._chosen(n, answered), self.given_labels_
-        if not labels.any:
+        if not len(labels.rows):
             return explained(chosen, None, None, labels.classes)
         Z = self._smallest.structure.Z.take(chosen.rows)
         return explained(chosen, self.distributions_of(chosen.rows), self._familiarity().of_block(Z), labels.classes)
@@ -166,7 +169,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         others. It is `doubtful` if it is more probably wrong than right. The only label of a class, and one that is far
         from all others, are not `judged`, and never doubtful.
         """
-        self._require_labels("audit")
+        self._require_labels("audit", given=True)
         labels = self.given_labels_
         far, strays = far_from_others(self._smallest, labels), getattr(self._labelling, "strays", None)
         return judged_labels(labels, self._leave_one_out(), far, strays)
@@ -177,7 +180,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         The limit is such that one in twenty labelled rows would be unfamiliar without its own label. Rows of a class
         that has no label are mostly below it. By the structure with the fewest points.
         """
-        self._require_labels("compare with")
+        self._require_labels("compare with", given=True)
         structure = self._smallest.structure
         Z = structure.Z if X is None else structure.assign(self._prepared(X))
         return self._familiarity().of_rows(Z).in_user_format()
@@ -194,7 +197,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         Each has `rows`, `examples`, the `label` that most of its rows have now, and the `chance` that random labels
         would have left it out, which is at most 5 %.
         """
-        self._require_labels("compare with")
+        self._require_labels("compare with", given=True)
         points = self.labelled_points()
         assert points.P is not None
         return unfamiliar_groups(points.structure, self._familiarity(), self.given_labels_, points.P)
@@ -245,7 +248,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             raise ValueError("structures must be one or more, with the assignments of all of them or of none")
         if tuple(dict.fromkeys(structure.columns for structure in structures)) != self._preparation.spans:
             raise ValueError("structures must be of all views, in their order")
-        labels = Labels.restored(stored)
+        labels = Labels.restored(stored, of_every_class=not stored.has(FIRST_SOURCE))
         self._restore(labels, structures, stored.part("labelling", stored.value("labelling")))
 
     @abstractmethod

@@ -6,24 +6,27 @@ each point are: all of them need the class probabilities of every row, and nobod
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.mixture import mixed_and_drawn, mixed_distributions
+from hidegl.ensemble.mixture import Mixture, assigned_rows, mixed_and_drawn, mixed_distributions
 from hidegl.ensemble.unseen import Unseen
+from hidegl.ensemble.weak_posterior import DRAW_CHANCES
 from hidegl.questions.acceptance import Confidences, binned
 from hidegl.questions.suggestions import openness
 from hidegl.rows.arrays import namespace, on_host
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Rows, Sums
+from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.rule import label_distributions
 from hidegl.spreading.stream import LabelledBlock, label_columns
+from hidegl.structure.structure import Structure
 
 N_BINNED = 3
 """The first sums of a survey are those of binned confidences."""
@@ -61,6 +64,20 @@ class Survey:
         confidences = confidences.without(*on_host(given)[:N_BINNED])
         return cls(LabelledBlock.of(columns, labels.classes, labels), confidences, *at_points)
 
+    @classmethod
+    def of_saved(
+        cls,
+        assignments: Sequence[Assignments],
+        labels: Labels,
+        computed: Mapping[str, Matrix],
+        arguments: tuple[int, Unseen],
+    ) -> Survey:
+        """From class probabilities that are there already, and those of the best class by each draw, if there are."""
+        P = computed["saved"]
+        drawn = computed.get("drawn", P[:, :0])
+        forms = LocalRows(SideBySide.of(*assignments, P, drawn))
+        return cls.taken(forms, labels, survey_saved, arguments, DRAW_CHANCES if drawn.shape[1] else None)
+
 
 def survey_of(P: Matrix, unseen: Vector | None, drawn: Matrix, Z: Assignments) -> tuple[SideBySide, Sums]:
     """The columns and sums of a block of rows.
@@ -95,11 +112,22 @@ def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
 
 
 def survey_saved(forms: SideBySide, structure: int, unseen: Unseen) -> tuple[SideBySide, Sums]:
-    """Of a block of rows whose class probabilities were saved, next to its assignments."""
-    P = forms.parts[-1]
-    return survey_of(P, unseen.of_block(forms), P[:, :0], forms.parts[structure])
+    """Of a block of rows: assignments, class probabilities, and those of the best class by each draw."""
+    *_, P, drawn = forms.parts
+    return survey_of(P, unseen.of_block(forms), drawn, forms.parts[structure])
 
 
 def predicted_columns(forms: SideBySide, unseen: Unseen, *mixture: Any) -> SideBySide:
     """The columns of a block of new rows, by an ensemble."""
     return label_columns(mixed_distributions(forms, *mixture), unseen.of_block(forms))
+
+
+def forms_of(structures: Sequence[Structure], mixture: Mixture, rows: Rows | None) -> Rows:
+    """The rows of the fit, as the mixture takes them: assignments as they are stored, or computed from the rows."""
+    first, *others = [structure.Z for structure in structures]
+    with_rows = [rows] if mixture.heads and rows is not None else []
+    stored = first.zipped_with(*others, *with_rows)
+    if stored is not None:
+        return stored
+    assert rows is not None, "assignments that are not stored are computed from the rows"
+    return assigned_rows(structures, rows)

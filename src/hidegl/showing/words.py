@@ -71,3 +71,25 @@ def described_unseen(labels: Labels, share: float) -> str:
         f"About {share:.0%} of the rows may be of classes without a label: of {len(labels.classes)} classes, {single} "
         f"{'has' if single == 1 else 'have'} only one"
     )
+
+
+def ensemble_summary(model: Any, labels: Labels, sizes_unknown: float) -> str:
+    """What an `AutoHiDeGL` chose, and why; with its given labels, of the classes that have one."""
+    s, n_models = model.settings_, len(model.structures_)
+    sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
+    averaged = ", averaged" if n_models > 1 else ""
+    lines = [
+        described_rows(labels.n_rows, model.n_features_in_, s),
+        f"{counted_models(n_models).capitalize()} with {sizes} points{averaged}.",
+        *(f"Weak source {source.name!r}: {source}." for source in model.sources_),
+    ]
+    if model.given_labels_.any:
+        lines += [
+            f"{described_classes(labels)}; expected shares: {named_shares(model.classes_, s['class_shares'])}.",
+            f"The kernel classifier has {s['kernel_weight']:.0%} of the weight, the graphs have the rest: by how "
+            f"well each predicts labels that it has not seen.",
+            *([f"Of the views, {described_views(s['view_weights'])}."] if "view_weights" in s else []),
+            f"Expected: {model.expected_accuracy_}; {model.majority_}.",
+            *open_questions(labels, s["unseen_share"], sizes_unknown),
+        ]
+    return "\n".join(lines)

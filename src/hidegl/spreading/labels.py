@@ -87,13 +87,15 @@ class Labels:
         return int(self.can_be_judged.sum())
 
     @classmethod
-    def restored(cls, stored: Stored) -> Labels:
+    def restored(cls, stored: Stored, *, of_every_class: bool = True) -> Labels:
         """From a file with the size n (rows); afterwards c (classes) and l (labels) are known."""
         n, classes = stored.sizes["n"], stored.array("classes", "labels", "c")
         rows, given = stored.indices("labelled_rows", "l", n), stored.indices("labelled_codes", "l", len(classes))
         labels = cls(classes, rows, given, n)
-        if not np.all(classes[1:] > classes[:-1]) or not np.all(rows[1:] > rows[:-1]) or not np.all(labels.counts):
-            raise ValueError("labels must be in order, with one or more of each class")
+        if not np.all(classes[1:] > classes[:-1]) or not np.all(rows[1:] > rows[:-1]):
+            raise ValueError("labels must be in order")
+        if of_every_class and not np.all(labels.counts):
+            raise ValueError("labels must be one or more of each class")
         return labels
 
     def some(self, chosen: NDArray[np.bool_]) -> Labels:
@@ -104,6 +106,11 @@ class Labels:
         """The labels of some classes alone (c,)."""
         chosen = kept[self.given]
         return Labels(self.classes[kept], self.rows[chosen], (np.cumsum(kept) - 1)[self.given[chosen]], self.n_rows)
+
+    @property
+    def of_present_classes(self) -> Labels:
+        """Without the classes that have no label."""
+        return self if np.all(self.counts) else self.of_classes(self.counts > 0)
 
     @property
     def any(self) -> bool:

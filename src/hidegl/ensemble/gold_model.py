@@ -1,0 +1,62 @@
+"""What the given labels alone say of all rows, for weak sources to be judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.linalg import Matrix
+from hidegl.ensemble.mixture import Mixture, widened
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.temperature import SMALLEST, log_probabilities
+
+
+@dataclass(frozen=True)
+class GoldModel:
+    """What the given labels alone say of all rows, among the classes of all sources."""
+
+    labels: Labels
+    mixture: Mixture
+    P: Matrix | None
+    """(n, own classes), each labelled row without its own label; None without given labels."""
+
+    @classmethod
+    def of(cls, labels: Labels, mixture: Mixture, P: Matrix | None) -> GoldModel:
+        if P is not None and mixture.P_loo is not None:
+            P = P.copy()
+            P[labels.rows] = mixture.P_loo
+        return cls(labels, mixture, P)
+
+    def numbers_in(self, classes: NDArray[Any]) -> NDArray[np.intp]:
+        return np.searchsorted(classes, self.labels.classes) if self.labels.any else np.empty(0, dtype=np.intp)
+
+    def missing_share(self, n_classes: int) -> float:
+        """The share of rows of each class that has no given label."""
+        missing = n_classes - len(self.labels.classes)
+        return 1 / (len(self.labels.rows) + n_classes) if missing else 0.0
+
+    def log_rows(self, classes: NDArray[Any], rows: Any) -> Matrix | None:
+        """The log-probabilities of these rows (·, c); None without given labels."""
+        if self.P is None:
+            return None
+        share, missing = self.missing_share(len(classes)), len(classes) - len(self.labels.classes)
+        known = (1 - missing * share) * self.P[rows]
+        return log_probabilities(widened(known, self.numbers_in(classes), len(classes), share))
+
+    def codes(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The number of the class of each of these rows that has a given label; −1 of others."""
+        own = np.full(self.labels.n_rows, -1)
+        own[self.labels.rows] = self.numbers_in(classes)[self.labels.given]
+        return own[rows]
+
+    def widened(self, labels: Labels) -> Mixture:
+        """The model of new rows among more classes, each of the others with its share."""
+        numbers, n_classes = self.numbers_in(labels.classes), len(labels.classes)
+        if len(numbers) == n_classes:
+            return replace(self.mixture, labels=labels)
+        draws = self.mixture.draws
+        floor = -np.log(SMALLEST) * draws.experts.weights.sum(axis=1)  # experts give such classes the smallest number
+        return self.mixture.of_more_classes(labels, numbers, floor + np.log(self.missing_share(n_classes)))

@@ -1,0 +1,236 @@
+"""The classes of all rows from given labels and weak sources together, and what was found about each source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from hidegl.basics.linalg import Matrix, Vector
+from hidegl.basics.warnings import warn_user
+from hidegl.ensemble.confusions import log_evidence, with_accuracy
+from hidegl.ensemble.gold_model import GoldModel
+from hidegl.ensemble.mixture import Mixture, MixtureDraws
+from hidegl.ensemble.posterior import Draws
+from hidegl.ensemble.together import ViewMembers
+from hidegl.ensemble.unseen import Unseen
+from hidegl.ensemble.weak_kernel import RowsOfView, WeakKernel
+from hidegl.ensemble.weak_reports import JudgedSource, judged_source
+from hidegl.ensemble.weak_sources import (
+    Explanation,
+    Scene,
+    SourceTrust,
+    chance_level,
+    explained_by,
+    how_often_said,
+    judged,
+)
+from hidegl.rows.base import Rows, sample_indices
+from hidegl.spreading.labels import Labels
+from hidegl.spreading.temperature import SMALLEST
+from hidegl.spreading.weak_labels import WeakLabels, all_classes
+
+JUDGING_ROWS, LEARNING_ROWS = 1_000, 4_000
+"""The maximum number of rows by which a source is judged, and from which the kernel learns in the end."""
+
+ROUNDS = 2
+"""So often each of several sources is judged by the others."""
+
+DRAWN_DEVIATIONS = (-1.0, 0.0, 1.0)
+DRAW_CHANCES = np.array([0.25, 0.5, 0.25])
+"""The draws of the result: all sources are right less or more often than expected, by so many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Given labels and weak sources together."""
+
+    mixture: Mixture
+    """The model of new rows."""
+
+    P: Matrix
+    """The probabilities of all rows of the fit (n, c)."""
+
+    drawn: Matrix
+    """The probability of the best class by each draw (n, s)."""
+
+    sources: tuple[JudgedSource, ...]
+
+
+def weighed(
+    gold: GoldModel, views: Sequence[ViewMembers], rows: Rows | None, sources: Sequence[WeakLabels], seed: int
+) -> Weighed | tuple[JudgedSource, ...]:
+    """All rows by given labels and sources; what was found about the sources alone, if none of them is used.
+
+    `rows` are all prepared rows; None for a model without them.
+    """
+    rng = np.random.default_rng(seed)
+    classes = all_classes(gold.labels, sources)
+    trusts = trusts_in(gold, views, sources, classes, rng)
+    used = [is_used(gold, source, trust, classes) for source, trust in zip(sources, trusts, strict=True)]
+    if not any(used):
+        warn_user("no weak source is clearly better than chance, so none is used")
+        return tuple(judged_source(gold.labels, *one, used=False) for one in zip(sources, trusts, strict=True))
+    pairs = [pair for pair, counts in zip(zip(sources, trusts, strict=True), used, strict=True) if counts]
+    classes = all_classes(gold.labels, [source for source, _ in pairs])
+    learning = scene_rows(gold, [source for source, _ in pairs], LEARNING_ROWS, rng)
+    scene = scene_of(gold, views, learning, [source for source, _ in pairs], classes, rng)
+    found = explained_by(scene, [trust.mean for _, trust in pairs])
+    log_rows = log_rows_of(gold, found, scene, learning, rows, classes)
+    P, drawn = with_evidence(log_rows, pairs, found, classes)
+    thetas = dict(zip([source.name for source, _ in pairs], found.thetas, strict=True))
+    judgements = tuple(
+        judged_source(gold.labels, source, trust, counts, classes, thetas.get(source.name), P.mean(axis=0))
+        for source, trust, counts in zip(sources, trusts, used, strict=True)
+    )
+    return Weighed(mixture_of_all(gold, found, scene, classes, learning, P.mean(axis=0)), P, drawn, judgements)
+
+
+def trusts_in(
+    gold: GoldModel,
+    views: Sequence[ViewMembers],
+    sources: Sequence[WeakLabels],
+    classes: NDArray[Any],
+    rng: np.random.Generator,
+) -> list[SourceTrust]:
+    """How often each source is right. Several are judged by one another, too."""
+    places = [scene_rows(gold, [source], JUDGING_ROWS, rng) for source in sources]
+    scenes = [scene_of(gold, views, own, sources, classes, rng, number) for number, own in enumerate(places)]
+    evidence = [[np.zeros_like(votes) for votes in scene.votes] for scene in scenes]
+    trusts: list[SourceTrust] = []
+    for _ in range(ROUNDS if len(sources) > 1 else 1):
+        trusts = []
+        for number, scene in enumerate(scenes):
+            others = [own for other, own in enumerate(evidence[number]) if other != number]
+            alone = scene.of_source(number, np.sum([np.zeros_like(evidence[number][0]), *others], axis=0))
+            trust = judged(alone)
+            theta = explained_by(alone, [trust.mean]).thetas[0]
+            for of_scene, own in zip(scenes, evidence, strict=True):
+                own[number] = log_evidence(of_scene.votes[number], theta)
+            trusts.append(trust)
+    return trusts
+
+
+def scene_rows(gold: GoldModel, sources: Sequence[WeakLabels], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows with given labels, and a sample of those that the sources label."""
+    own = np.unique(np.concatenate([source.rows for source in sources]))
+    labelled = gold.labels.rows[sample_indices(len(gold.labels.rows), most // 2, rng)]
+    own = np.setdiff1d(own, gold.labels.rows)
+    return np.union1d(labelled, own[sample_indices(len(own), max(most - len(labelled), 1), rng)])
+
+
+def scene_of(
+    gold: GoldModel,
+    views: Sequence[ViewMembers],
+    rows: NDArray[np.intp],
+    sources: Sequence[WeakLabels],
+    classes: NDArray[Any],
+    rng: np.random.Generator,
+    taught_by: int | None = None,
+) -> Scene:
+    """What is known of these rows. The kernel is chosen by what one source says, or by the mean of all."""
+    votes = tuple(source.on_rows(classes, rows) for source in sources)
+    kernel = None
+    if all(view.sample.rows is not None for view in views):
+        of_views = [RowsOfView(view.sample.rows.take(rows), view.sample, view.columns) for view in views]  # type: ignore[union-attr]
+        kernel = WeakKernel.chosen(of_views, np.mean(votes, axis=0) if taught_by is None else votes[taught_by], rng)
+    return Scene(kernel, gold.log_rows(classes, rows), gold.codes(classes, rows), votes)
+
+
+def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: NDArray[Any]) -> bool:
+    """Whether a source is better than chance. Without given labels there is nothing better."""
+    if gold.P is None:
+        return True
+    said = how_often_said(source.votes(classes, np.arange(len(source.rows))))
+    log_rows = gold.log_rows(classes, source.rows)
+    assert log_rows is not None
+    return trust.exceeds(chance_level(said, np.exp(log_rows).mean(axis=0)))
+
+
+def log_rows_of(
+    gold: GoldModel,
+    found: Explanation,
+    scene: Scene,
+    learning: NDArray[np.intp],
+    rows: Rows | None,
+    classes: NDArray[Any],
+) -> Matrix:
+    """The log-probabilities of all rows without their own weak labels (n, c)."""
+    logits = np.zeros((gold.labels.n_rows, len(classes)))
+    if found.power:
+        own = gold.log_rows(classes, slice(None))
+        assert own is not None
+        logits += found.power * own
+    if found.slope and rows is not None and scene.kernel is not None:
+        logits += rows.map(head_scores, scene.kernel.head(found.targets, found.slope)).collect()
+    logits[learning] = found.log_rows
+    return log_softmax(logits, axis=1)
+
+
+def head_scores(X: Any, head: Any) -> Any:
+    """The log-probabilities of a block of prepared rows."""
+    return head.scores(X)
+
+
+def with_evidence(
+    log_rows: Matrix, pairs: Sequence[tuple[WeakLabels, SourceTrust]], found: Explanation, classes: NDArray[Any]
+) -> tuple[Matrix, Matrix]:
+    """The probabilities of all rows (n, c), and those of the best class by each draw (n, s)."""
+    shares, drawn = np.exp(log_rows).mean(axis=0), []
+    for deviations in DRAWN_DEVIATIONS:
+        logits = log_rows.copy()
+        for (source, trust), theta in zip(pairs, found.thetas, strict=True):
+            votes = source.votes(classes, np.arange(len(source.rows)))
+            accuracy = float(np.clip(trust.mean + deviations * trust.deviation, 0.02, 0.99))
+            theta = with_accuracy(theta, accuracy, votes.sum(axis=0) > 0, shares) if deviations else theta
+            logits[source.rows] += log_evidence(votes, theta)
+        drawn.append(np.exp(log_softmax(logits, axis=1)))
+    P = np.tensordot(DRAW_CHANCES, np.stack(drawn), 1)
+    best = P.argmax(axis=1)[:, None]
+    return P, np.concatenate([np.take_along_axis(own, best, axis=1) for own in drawn], axis=1)
+
+
+def mixture_of_all(
+    gold: GoldModel,
+    found: Explanation,
+    scene: Scene,
+    classes: NDArray[Any],
+    learning: NDArray[np.intp],
+    shares: Vector,
+) -> Mixture:
+    """The model of new rows: the experts of the given labels, and one more that the sources taught."""
+    labels = Labels.of(classes, gold.codes(classes, np.arange(gold.labels.n_rows)))
+    head = scene.kernel.head(found.targets, found.slope) if found.slope and scene.kernel is not None else None
+    if found.power and gold.P is not None:
+        mixture = gold.widened(labels)
+        experts, intercepts = mixture.draws.experts, found.power * mixture.draws.intercepts
+        weights, chances = found.power * experts.weights, experts.chances
+    else:
+        mixture, weights = replace(gold.mixture, labels=labels, votes=(), heads=(), strays=None), np.zeros((1, 0))
+        intercepts, chances = np.zeros((1, len(classes))), np.ones(1)
+        if head is None:
+            intercepts = np.log(np.maximum(shares, SMALLEST))[None]
+    if head is not None:
+        mixture = replace(mixture, heads=(*mixture.heads, head))
+        weights = np.hstack([weights, np.ones((len(weights), 1))])
+    draws = MixtureDraws(
+        Draws(weights, chances), intercepts, np.tile(shares, (len(chances), 1)), np.zeros(len(chances))
+    )
+    P_loo = np.empty((0, len(classes)))
+    if len(labels.rows):
+        P_loo = loo_of(gold, found, learning, labels)
+    return replace(mixture, draws=draws, expected_shares=shares, unseen=Unseen(), P_loo=P_loo)
+
+
+def loo_of(gold: GoldModel, found: Explanation, learning: NDArray[np.intp], labels: Labels) -> Matrix:
+    """The probabilities of each labelled row, made without its label (l, c)."""
+    places = np.minimum(np.searchsorted(learning, labels.rows), len(learning) - 1)
+    here = learning[places] == labels.rows
+    log_rows = gold.log_rows(labels.classes, labels.rows)
+    P = np.exp(log_softmax(np.zeros((len(here), len(labels.classes))) if log_rows is None else log_rows, axis=1))
+    P[here] = found.P_without_gold[places[here]]
+    return P

@@ -1,0 +1,110 @@
+"""The weak sources of a fitted model: what they said, and what was found about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import State, prefixed
+from hidegl.basics.linalg import Matrix
+from hidegl.basics.stored import Stored
+from hidegl.ensemble.gold_model import GoldModel
+from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.together import ViewMembers
+from hidegl.ensemble.weak_posterior import Weighed, weighed
+from hidegl.ensemble.weak_reports import JudgedSource
+from hidegl.estimators.survey import forms_of
+from hidegl.rows.base import Rows
+from hidegl.spreading.weak_labels import MOST_SOURCES, WeakLabels
+from hidegl.structure.structure import Structure
+
+PREFIX = "sources."
+
+
+@dataclass(frozen=True)
+class KnownSources:
+    """What sources said, and in the same order what was found."""
+
+    said: tuple[WeakLabels, ...] = ()
+    found: tuple[JudgedSource, ...] = ()
+
+    @property
+    def any_used(self) -> bool:
+        return any(source.used for source in self.found)
+
+    # Files
+
+    def state(self) -> State:
+        values: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for number, (said, found) in enumerate(zip(self.said, self.found, strict=True)):
+            arrays |= prefixed(f"{PREFIX}{number}.", said.arrays)
+            confused = [[str(true), str(instead), share] for true, instead, share in found.confused]
+            numbers = [found.accuracy, found.low, found.high]
+            values.append(
+                {
+                    "name": found.name,
+                    "n_checked": found.n_checked,
+                    "agreement": found.agreement,
+                    "numbers": numbers,
+                    "used": found.used,
+                    "confused": confused,
+                }
+            )
+        return {"sources": values} if values else {}, arrays
+
+    @classmethod
+    def restored(cls, stored: Stored) -> KnownSources:
+        """From a file; no sources in files of earlier versions."""
+        number, said, found = 0, [], []
+        while number < MOST_SOURCES and stored.has(f"{PREFIX}{number}.rows"):
+            own = stored.part(f"{PREFIX}{number}", stored.several("sources")[number])
+            said.append(WeakLabels.restored(own.text("name"), own))
+            found.append(restored_judgement(own, said[-1]))
+            number += 1
+        return cls(tuple(said), tuple(found))
+
+
+def with_sources(
+    sources: tuple[WeakLabels, ...],
+    mixture: Mixture,
+    members: Sequence[ViewMembers],
+    structures: Sequence[Structure],
+    rows: Rows | None,
+    seed: int,
+) -> tuple[KnownSources, Mixture, dict[str, Matrix]]:
+    """What was found about sources, the model of given labels and sources together, and what it says of the rows.
+
+    `mixture` is the model of the given labels alone, which stays if no source is used.
+    """
+    if not sources:
+        return KnownSources(), mixture, {}
+    P = mixture.of(forms_of(structures, mixture, rows)).collect() if mixture.labels.any else None
+    found = weighed(GoldModel.of(mixture.labels, mixture, P), members, rows, sources, seed)
+    if not isinstance(found, Weighed):
+        return KnownSources(sources, found), mixture, {}
+    return KnownSources(sources, found.sources), found.mixture, {"saved": found.P, "drawn": found.drawn}
+
+
+def restored_judgement(stored: Stored, said: WeakLabels) -> JudgedSource:
+    accuracy, low, high = stored.numbers("numbers", "[0, 1]")
+    names: dict[str, Any] = {str(name): name for name in said.classes.tolist()}
+    confused = []
+    for pair in stored.several("confused"):
+        if not (isinstance(pair, list) and len(pair) == 3 and isinstance(pair[2], int | float)):
+            raise ValueError("the confused classes of a source must be two names and a share")
+        confused.append((names.get(str(pair[0]), str(pair[0])), names.get(str(pair[1]), str(pair[1])), float(pair[2])))
+    return JudgedSource(
+        said.name,
+        len(said.rows),
+        stored.whole("n_checked", 0),
+        stored.optional_number("agreement", "[0, 1]"),
+        accuracy,
+        low,
+        high,
+        stored.flag("used"),
+        tuple(confused),
+    )

@@ -1,0 +1,143 @@
+"""Labels of a source that is often wrong: a language model, rules, an annotator, the names of classes.
+
+A source gives one class or class probabilities for some of the rows, or for all. It may not know every class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.archives import Arrays
+from hidegl.basics.linalg import Matrix
+from hidegl.basics.stored import Stored
+from hidegl.spreading.labels import Labels
+
+MOST_SOURCES = 100
+"""A file that claims to have more is damaged."""
+
+
+@dataclass(frozen=True)
+class WeakLabels:
+    """What one source says: of each of its rows a class, or the probability of each class that it knows."""
+
+    name: str
+    classes: NDArray[Any]
+    """The classes that it knows, sorted."""
+
+    rows: NDArray[np.intp]
+    codes: NDArray[np.intp] | None
+    """The number of the class of each row (m,); None if there are probabilities."""
+
+    P: Matrix | None = None
+    """The probabilities (m, classes); None if there are classes."""
+
+    @classmethod
+    def read(cls, name: str, values: Any, n_rows: int, classes: NDArray[Any] | None = None) -> WeakLabels:
+        """From labels as in `fit`, or from probabilities: a data frame or dict with one column per class, or a matrix
+        with one column for each of the sorted classes of the given labels. A row without numbers has no label.
+        """
+        if isinstance(values, Mapping) or (hasattr(values, "columns") and hasattr(values, "to_numpy")):
+            names = list(values) if isinstance(values, Mapping) else list(values.columns)
+            columns = np.column_stack([np.asarray(values[one], dtype=np.float64) for one in names])
+            return cls.of_probabilities(name, columns, np.array(names), n_rows)
+        if getattr(values, "ndim", 1) == 2:
+            if classes is None or values.shape[1] != len(classes):
+                known = 0 if classes is None else len(classes)
+                raise ValueError(
+                    f"weak[{name!r}] must have one column for each of the {known} classes of y, got "
+                    f"{values.shape[1]}: give a data frame whose columns are named like the classes"
+                )
+            return cls.of_probabilities(name, np.asarray(values, dtype=np.float64), classes, n_rows)
+        try:
+            labels = Labels.read(values, n_rows)
+        except ValueError as error:
+            raise ValueError(f"weak[{name!r}]: {error}") from None
+        return cls(name, labels.classes, labels.rows, labels.given)
+
+    @classmethod
+    def of_probabilities(cls, name: str, P: Matrix, names: NDArray[Any], n_rows: int) -> WeakLabels:
+        """From probabilities (n, classes); NaN where there are none."""
+        if len(P) != n_rows:
+            raise ValueError(f"weak[{name!r}] must have one row for each of the {n_rows} rows of X, got {len(P)}")
+        rows = np.flatnonzero(~np.isnan(P).any(axis=1))
+        P = P[rows]
+        if not np.all(np.isfinite(P)) or np.any(P < 0) or np.any(P.sum(axis=1) <= 0):
+            raise ValueError(f"weak[{name!r}] must hold probabilities: numbers from 0 on, not all 0 in a row")
+        order = np.argsort(names)
+        return cls(name, names[order], rows, None, P[:, order] / P.sum(axis=1, keepdims=True))
+
+    def votes(self, classes: NDArray[Any], places: NDArray[np.intp]) -> Matrix:
+        """Of the labels at some places, the probability of each of these classes, which include its own (·, c)."""
+        votes, columns = np.zeros((len(places), len(classes))), np.searchsorted(classes, self.classes)
+        if self.codes is not None:
+            votes[np.arange(len(places)), columns[self.codes[places]]] = 1
+        else:
+            assert self.P is not None
+            votes[:, columns] = self.P[places]
+        return votes
+
+    def places_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where its labels of these rows are; −1 for a row that it does not label."""
+        if not len(self.rows):
+            return np.full(len(rows), -1)
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        return np.where(self.rows[places] == rows, places, -1)
+
+    def on_rows(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
+        """Its probabilities at these rows (·, c), all 0 where it says nothing."""
+        places, votes = self.places_of(rows), np.zeros((len(rows), len(classes)))
+        votes[places >= 0] = self.votes(classes, places[places >= 0])
+        return votes
+
+    # Files
+
+    @property
+    def arrays(self) -> Arrays:
+        """For a file."""
+        own = {"classes": self.classes, "rows": self.rows}
+        return {**own, "codes": self.codes} if self.P is None else {**own, "P": self.P}  # type: ignore[dict-item]
+
+    @classmethod
+    def restored(cls, name: str, stored: Stored) -> WeakLabels:
+        """From a file with the size n (rows)."""
+        classes = stored.array("classes", "labels", "w")
+        rows = stored.indices("rows", "m", stored.sizes["n"])
+        if not np.all(classes[1:] > classes[:-1]) or not np.all(rows[1:] > rows[:-1]):
+            raise ValueError("the classes and rows of a source must be in order")
+        if stored.has("P"):
+            return cls(name, classes, rows, None, stored.distributions("P", "m w"))
+        return cls(name, classes, rows, stored.indices("codes", "m", len(classes)))
+
+
+def read_sources(weak: Any, n_rows: int, classes: NDArray[Any]) -> tuple[WeakLabels, ...]:
+    """The sources of a dict from names to labels or probabilities; `classes` are those of the given labels."""
+    if weak is None:
+        return ()
+    if not isinstance(weak, Mapping) or not all(isinstance(name, str) and name for name in weak):
+        raise ValueError(f"weak must be a dict from the name of each source to its labels, got {type(weak).__name__}")
+    if len(weak) > MOST_SOURCES:
+        raise ValueError(f"weak must have {MOST_SOURCES} sources or fewer, got {len(weak)}")
+    found = [WeakLabels.read(name, values, n_rows, classes if len(classes) else None) for name, values in weak.items()]
+    for source in found:
+        if not len(source.rows):
+            raise ValueError(f"weak[{source.name!r}] must hold one label or more, got none")
+    return tuple(found)
+
+
+def all_classes(labels: Labels, sources: Sequence[WeakLabels]) -> NDArray[Any]:
+    """The classes of the given labels and of all sources, sorted."""
+    own = [labels.classes] if labels.any else []
+    for source in sources:
+        if own and (source.classes.dtype.kind in "US") != (own[0].dtype.kind in "US"):
+            kinds = [("names" if one.dtype.kind in "US" else "numbers") for one in (own[0], source.classes)]
+            raise ValueError(
+                f"weak[{source.name!r}] must hold labels of the same kind as the others, which are {kinds[0]}, got "
+                f"{kinds[1]}"
+            )
+        own.append(source.classes)
+    return np.unique(np.concatenate(own))
