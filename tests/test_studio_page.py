@@ -14,7 +14,8 @@ from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
 pytest.importorskip("starlette")
 httpx = pytest.importorskip("httpx")
-from hidegl.browser.serving import serve  # noqa: E402
+from hidegl.browser.serving import Place, serve  # noqa: E402
+from hidegl.browser.waiting import Waiting  # noqa: E402
 
 
 @contextmanager
@@ -683,3 +684,34 @@ def test_small_images_keep_their_pixels_and_can_be_enlarged(browser, tmp_path):
         assert phone.locator("kbd:visible").count() == 0
         assert "N" not in phone.get_attribute("#new-class", "placeholder")
         phone.close()
+
+
+def test_the_page_says_how_far_embedding_is(browser, tmp_path):
+    path = tmp_path / "texts.csv"
+    write_texts(path)
+    place, opened_at = Place.at("127.0.0.1", 0), []
+    tab = browser.new_page()
+    with Waiting(place, "texts.csv", lambda: opened_at.append(place.address)) as waiting:
+        waiting.passed("embedding", 0.1)
+        assert opened_at == []  # work of a moment needs no page
+        waiting._begun -= 10
+        waiting.passed("embedding", 0.3)
+        tab.goto(opened_at[0])
+        tab.wait_for_selector("#what:text('embedding: 30 %')")
+        waiting.passed("embedding", 0.72)
+        tab.wait_for_selector("#what:text('embedding: 72 %')")
+        assert tab.evaluate("document.querySelector('progress').value") == 0.72
+        without = httpx.get(f"http://127.0.0.1:{place.port}/waiting")
+        assert without.status_code == 401
+    session = open_session(path, embedder="words")
+    how = {"place": place, "open_browser": False, "tell": lambda _: None}
+    thread = threading.Thread(target=serve, args=(session,), kwargs=how)
+    thread.start()
+    tab.wait_for_selector("article.card", timeout=30_000)  # the same page has become Studio
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("Control+s")
+    tab.get_by_role("button", name="Finish").click()
+    tab.wait_for_selector("main.ended")
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+    tab.close()

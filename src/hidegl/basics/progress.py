@@ -7,7 +7,8 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Self
@@ -55,12 +56,28 @@ def check_callback(callback: object) -> None:
         raise TypeError(f"callback must be a function of one argument, got {callback!r}")
 
 
+Watcher = Callable[[str, float], None]
+"""Is called with what a pass does, and the share of it that is done."""
+
+WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """A context in which passes over rows also report to a function, a few times a second."""
+    token = WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        WATCHER.reset(token)
+
+
 class Progress:
     """The progress of one fit. While it is entered, passes over rows tell it of each block."""
 
     def __init__(self, *, verbose: bool, callback: Callback | None, tol: float) -> None:
         self._terminal = verbose and sys.stderr.isatty()
-        self._callback = callback
+        self._callback, self._watcher = callback, WATCHER.get()
         self._tol = tol
         self._begun = self._drawn = time.perf_counter()
         self._what, self._total, self._done, self._pass_begun = "", 0, 0, self._begun
@@ -99,8 +116,12 @@ class Progress:
         """So many rows of the pass are done."""
         self._done += n_rows
         now = time.perf_counter()
-        if self._terminal and now - self._drawn > REDRAW_SECONDS:
-            self._drawn = now
+        if now - self._drawn <= REDRAW_SECONDS:
+            return
+        if self._watcher is not None and self._total:
+            self._watcher(self._what, min(self._done / self._total, 1.0))
+        self._drawn = now
+        if self._terminal:
             taken = now - self._pass_begun
             if self._done >= self._total:  # it is done, or its length was not known: a full bar would say nothing
                 self._draw(f"{self._what}  {taken:.0f} s")

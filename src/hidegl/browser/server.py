@@ -70,7 +70,7 @@ def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[
 
 def page_files() -> list[str]:
     """The files of the page: their names are ours, never those of a request."""
-    return sorted(file.name for file in (files("hidegl.browser") / "page").iterdir() if file.name != "index.html")
+    return sorted(file.name for file in (files("hidegl.browser") / "page").iterdir() if not file.name.endswith(".html"))
 
 
 def page_file(name: str) -> Callable[[Request], Response]:

@@ -9,9 +9,11 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from hidegl.basics.errors import UsageError
 from hidegl.browser.connections import Connection
@@ -24,36 +26,67 @@ DEBUG = "HIDEGL_DEBUG"
 """If this environment variable is set, errors of the server are logged."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a server listens, and what opens its page."""
+
+    listening: socket.socket
+    names: list[str]
+    """The names under which a browser may ask for it, the one to print first."""
+
+    token: str
+
+    @classmethod
+    def at(cls, host: str, port: int) -> Self:
+        return cls(bound(host, port), names_of(host), secrets.token_urlsafe(24))
+
+    @property
+    def port(self) -> int:
+        return int(self.listening.getsockname()[1])
+
+    @property
+    def hosts(self) -> set[str]:
+        return {f"{name}:{self.port}" for name in self.names}
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.names[0]}:{self.port}/?token={self.token}"
+
+
 def serve(
     session: Session,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
+    place: Place | None = None,
     open_browser: bool = True,
     tell: Callable[[str], None],
 ) -> None:
     """Serve until the page says that it is done, or Ctrl-C. `tell` gets the address as soon as it can be opened."""
-    listening = bound(host, port)
-    port = listening.getsockname()[1]
-    token = secrets.token_urlsafe(24)
-    names = names_of(host)
-    address = f"http://{names[0]}:{port}/?token={token}"
-    app = studio_app(session, token, {f"{name}:{port}" for name in names}, lambda: end(server))
-    level = "error" if DEBUG in os.environ else "critical"
-    how: dict[str, Any] = {"http": Connection, "server_header": False, "timeout_graceful_shutdown": 1}
-    config = uvicorn.Config(app, log_level=level, access_log=False, **how)
-    server = uvicorn.Server(config)
+    place = place or Place.at(host, port)
+    server = server_of(studio_app(session, place.token, place.hosts, lambda: end(server)))
     session.start()
     try:
-        tell(address)
+        tell(place.address)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        run(server, listening)
+            show(place.address)
+        run(server, place.listening)
     except KeyboardInterrupt:
         pass
     finally:
-        listening.close()
+        place.listening.close()
         session.stop()
+
+
+def server_of(app: ASGIApp) -> uvicorn.Server:
+    level = "error" if DEBUG in os.environ else "critical"
+    how: dict[str, Any] = {"http": Connection, "server_header": False, "timeout_graceful_shutdown": 1}
+    return uvicorn.Server(uvicorn.Config(app, log_level=level, access_log=False, **how))
+
+
+def show(address: str) -> None:
+    """Open the page in the user's browser."""
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def run(server: uvicorn.Server, listening: socket.socket) -> None:

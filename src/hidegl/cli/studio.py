@@ -75,12 +75,14 @@ def studio(
     [dim]hidegl studio digits.csv[/]
     """
     try:
-        from hidegl.browser.serving import LOOPBACK, serve
+        from hidegl.browser.serving import LOOPBACK, Place, serve, show
+        from hidegl.browser.waiting import Waiting
     except ImportError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise UsageError("Studio needs more packages: pip install 'hidegl[studio]'") from error
     from hidegl.annotation.label_files import check_writable
+    from hidegl.basics.progress import watching
     from hidegl.cli import app
     from hidegl.intake import sources, tasks
     from hidegl.intake.input_options import InputOptions
@@ -102,14 +104,20 @@ def studio(
     asked = InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
     )
-    session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
+    place = Place.at(host, port)
+
+    def opened() -> None:
+        screen.note("open", place.address)
+        if not no_browser:
+            show(place.address)
+
+    with Waiting(place, source.title, opened) as waiting, watching(waiting.passed):
+        session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
-
-    def tell(address: str) -> None:
-        screen.note("open", address)
-        screen.note("", "Ctrl-C ends Studio. Labels are saved at every key.")
-
-    serve(session, host=host, port=port, open_browser=not no_browser, tell=tell)
+    if not waiting.is_open:
+        opened()
+    screen.note("", "Ctrl-C ends Studio. Labels are saved at every key.")
+    serve(session, place=place, open_browser=False, tell=lambda _: None)
 
 
 def store_of(data: Path) -> Path:
