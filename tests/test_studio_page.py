@@ -15,7 +15,7 @@ from studio import EVIL, open_session, wait_for, write_digits, write_texts
 pytest.importorskip("starlette")
 httpx = pytest.importorskip("httpx")
 from hidegl.browser.serving import Place, serve  # noqa: E402
-from hidegl.browser.waiting import Waiting  # noqa: E402
+from hidegl.browser.waiting import WaitingPage  # noqa: E402
 
 
 @contextmanager
@@ -691,7 +691,7 @@ def test_the_page_says_how_far_embedding_is(browser, tmp_path):
     write_texts(path)
     place, opened_at = Place.at("127.0.0.1", 0), []
     tab = browser.new_page()
-    with Waiting(place, "texts.csv", lambda: opened_at.append(place.address)) as waiting:
+    with WaitingPage(place, "texts.csv", lambda: opened_at.append(place.address)) as waiting:
         waiting.passed("embedding", 0.1)
         assert opened_at == []  # work of a moment needs no page
         waiting._begun -= 10

@@ -21,7 +21,7 @@ PATIENCE = 1.0
 """Seconds of work after which the page is opened; less is not worth a page of its own."""
 
 
-class Waiting:
+class WaitingPage:
     """While it is entered, work that reports its progress is shown on a page. The page becomes Studio afterwards."""
 
     def __init__(self, place: Place, title: str, opened: Callable[[], None]) -> None:

@@ -76,7 +76,7 @@ def studio(
     """
     try:
         from hidegl.browser.serving import LOOPBACK, Place, serve, show
-        from hidegl.browser.waiting import Waiting
+        from hidegl.browser.waiting import WaitingPage
     except ImportError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
@@ -92,11 +92,7 @@ def studio(
         raise UsageError(f"--port must be 0 (any that is free) to {LARGEST_PORT:,}, got {port:,}")
     screen = Screen()
     if host not in LOOPBACK:
-        if not allow_network:
-            raise UsageError(
-                f"--host {host}: other machines could read the data; if that is meant, add --allow-network"
-            )
-        screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
+        check_network(host, screen, allowed=allow_network)
     source = sources.Source.of(data)
     store = store_of(source.path)
     if source.path.exists():  # or else reading says what is missing
@@ -111,13 +107,20 @@ def studio(
         if not no_browser:
             show(place.address)
 
-    with Waiting(place, source.title, opened) as waiting, watching(waiting.passed):
+    with WaitingPage(place, source.title, opened) as waiting, watching(waiting.passed):
         session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
     if not waiting.is_open:
         opened()
     screen.note("", "Ctrl-C ends Studio. Labels are saved at every key.")
     serve(session, place=place, open_browser=False, tell=lambda _: None)
+
+
+def check_network(host: str, screen: Screen, *, allowed: bool) -> None:
+    """Let other machines connect only if the user says so."""
+    if not allowed:
+        raise UsageError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
+    screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
 
 
 def store_of(data: Path) -> Path:
