@@ -161,13 +161,24 @@ def test_guesses_tune_the_network_again(network, monkeypatch):
     n_guesses = tuned_texts.tune_by_guesses(embedder, TEXTS, Labels.read(few, 120))
     assert 0 < n_guesses <= 54
     assert np.any(once.way_.tuned.changes != embedder.way_.tuned.changes)
-    np.testing.assert_array_equal(once.learned_["tuned"].vectors, embedder.learned_["tuned"].vectors)
+    np.testing.assert_array_equal(once.learned_["tuned"].rows, embedder.learned_["tuned"].rows)
+    assert np.any(once.learned_["tuned"].vectors != embedder.learned_["tuned"].vectors)
     monkeypatch.setattr(tuned_texts, "counts_most", lambda model: False)
     assert tuned_texts.tune_by_guesses(once, TEXTS, Labels.read(few, 120)) == 0
     assert tuned_texts.tune_by_guesses(once, TEXTS, Labels.read(TOPICS, 120)) == 0  # many labels
-    assert once.tune_again(TEXTS, TOPICS).views_ == embedder.views_
-    with pytest.raises(ValueError, match="tune_again needs an embedder that was fitted with tune=True"):
-        TextEmbedder(network).fit(TEXTS).tune_again(TEXTS, TOPICS)
+
+
+def test_guesses_add_to_the_labels(network):
+    guesses = np.where(np.arange(120) % 2, TOPICS, None)
+    embedder = TextEmbedder(network, tune=True).fit(TEXTS, Y, guesses=guesses)
+    labels = Labels.read(Y, 120)
+    rows = [*labels.rows, *(row for row in range(120) if row % 2 and Y[row] is None)]
+    codes = np.unique(TOPICS, return_inverse=True)[1][rows]
+    expected = TunedNetwork.learned(network, [TEXTS[row] for row in rows], codes, tuning.STEPS, 0)
+    np.testing.assert_array_equal(embedder.way_.tuned.changes, expected.changes)
+    np.testing.assert_array_equal(embedder.learned_["tuned"].rows[:24], labels.rows)
+    with pytest.raises(ValueError, match="guesses must be of classes that have a label, got 'snow'"):
+        TextEmbedder(network, tune=True).fit(TEXTS, Y, guesses=np.full(120, "snow"))
 
 
 def test_the_tuned_view_has_to_count_most():

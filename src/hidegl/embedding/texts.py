@@ -54,34 +54,25 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         self.embedder = embedder
         self.tune = tune
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, guesses: Any = None) -> Self:
         """Choose the embedder, and learn the words of X, if it needs them. X: texts, or columns of texts to join.
 
-        y has the labels to tune with, as in `AutoHiDeGL.fit`; without `tune` it is not used.
+        y has the labels to tune with, as in `AutoHiDeGL.fit`; without `tune` it is not used. `guesses` has labels of
+        other rows that may be wrong, such as the surest ones of a model: they tune, too, but judge nothing.
         """
         if not isinstance(self.embedder, str) or not self.embedder:
             raise ValueError(f"embedder must be a name, got {self.embedder!r}")
         texts, self.learned_ = as_texts(X), dict[str, LearnedView]()
         self.way_: Way = chosen(self.embedder, texts)
-        return self.tune_by(texts, Labels.read(y, len(texts))) if self.tune else self
+        if not self.tune:
+            return self
+        return self.tune_by(texts, Labels.read(y, len(texts)), Labels.read(guesses, len(texts)))
 
-    def tune_by(self, texts: list[str], labels: Labels) -> Self:
+    def tune_by(self, texts: list[str], labels: Labels, guesses: Labels | None = None) -> Self:
         """Tune the network that was chosen for these texts by their labels."""
-        self.way_, learned = tuned_way(self.way_, texts, labels)
+        way = self.way_.base if isinstance(self.way_, WithTuned) else self.way_
+        self.way_, learned = tuned_way(way, texts, labels, guesses)
         self.tune, self.learned_ = True, {"tuned": learned}
-        return self
-
-    def tune_again(self, X: Any, y: Any) -> Self:
-        """Tune the network anew by the labels of `fit` and more, such as the surest ones of a model.
-
-        `learned_` still judges the view by the labels of `fit` alone, because guesses cannot judge what made them.
-        """
-        check_is_fitted(self)
-        if not isinstance(self.way_, WithTuned):
-            raise ValueError("tune_again needs an embedder that was fitted with tune=True")
-        texts = as_texts(X)
-        labels = y if isinstance(y, Labels) else Labels.read(y, len(texts))
-        self.way_ = self.way_.again(texts, labels)
         return self
 
     @property

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -140,34 +139,41 @@ class TunedNetwork:
         return cls(source, changes)
 
 
-def tune(source: str, texts: list[str], labels: Labels, seed: int = 0) -> tuple[TunedNetwork, LearnedView]:
-    """A network that is tuned by the labels of these texts, and what other networks show that lack a fold of them."""
+def tune(
+    source: str, texts: list[str], labels: Labels, guesses: Labels | None = None, seed: int = 0
+) -> tuple[TunedNetwork, LearnedView]:
+    """A network that is tuned by the labels of these texts, and what other networks show that lack a fold of them.
+
+    All of them learn from guesses as well, if there are any: labels of other rows, which may be wrong.
+    """
     rng = np.random.default_rng(seed)
     free = np.setdiff1d(np.arange(len(texts)), labels.rows)
-    labels = some_of(labels, rng)
-    labelled, codes = [texts[row] for row in labels.rows], labels.given
-    network = TunedNetwork.learned(source, labelled, codes, STEPS, seed)
+    labels = labels.some(np.isin(labels.rows, rng.permutation(labels.rows)[:MOST_LABELS]))
+    folds = folds_by_class(labels.given, rng)
+    guessed, guessed_codes = known_guesses(labels, guesses)
+
+    def tuned_without(fold: int | None, n_steps: int) -> TunedNetwork:
+        kept = folds != fold
+        own = [texts[row] for row in (*labels.rows[kept], *guessed)]
+        return TunedNetwork.learned(source, own, np.concatenate([labels.given[kept], guessed_codes]), n_steps, seed)
+
     others = np.sort(rng.choice(free, min(OTHERS, len(free)), replace=False))
-    shown = labelled + [texts[row] for row in others]
-    folds = folds_by_class(codes, rng)
-    vectors = [
-        TunedNetwork.learned(
-            source, list(of_fold(labelled, folds != fold)), codes[folds != fold], FOLD_STEPS, seed
-        ).embed(shown)
-        for fold in range(folds.max() + 1)
-    ]
-    return network, LearnedView(np.concatenate([labels.rows, others]), folds, np.stack(vectors))
+    rows = np.concatenate([labels.rows, others])
+    shown = [texts[row] for row in rows]
+    vectors = [tuned_without(fold, FOLD_STEPS).embed(shown) for fold in range(folds.max() + 1)]
+    return tuned_without(None, STEPS), LearnedView(rows, folds, np.stack(vectors))
 
 
-def tuned_by(source: str, texts: list[str], labels: Labels, seed: int = 0) -> TunedNetwork:
-    """A network that is tuned by the labels of these texts."""
-    labels = some_of(labels, np.random.default_rng(seed))
-    return TunedNetwork.learned(source, [texts[row] for row in labels.rows], labels.given, STEPS, seed)
-
-
-def some_of(labels: Labels, rng: np.random.Generator) -> Labels:
-    """No more labels than the steps use."""
-    return labels.some(np.isin(labels.rows, rng.permutation(labels.rows)[:MOST_LABELS]))
+def known_guesses(labels: Labels, guesses: Labels | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of guesses, and the numbers that the labels give to their classes."""
+    if guesses is None or not guesses.any:
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    number_of = {name: number for number, name in enumerate(labels.classes.tolist())}
+    if unknown := [name for name in guesses.classes.tolist() if name not in number_of]:
+        raise ValueError(f"guesses must be of classes that have a label, got {unknown[0]!r}")
+    free = ~np.isin(guesses.rows, labels.rows)
+    numbers = np.array([number_of[name] for name in guesses.classes.tolist()], dtype=np.intp)
+    return guesses.rows[free], numbers[guesses.given[free]]
 
 
 def folds_by_class(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -177,10 +183,6 @@ def folds_by_class(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray
     folds = np.empty(len(codes), dtype=np.intp)
     folds[order] = np.arange(len(codes)) % FOLDS
     return folds
-
-
-def of_fold(items: list[str], chosen: NDArray[np.bool_]) -> Iterator[str]:
-    return (items[place] for place in np.flatnonzero(chosen))
 
 
 def batch_of(codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -155,28 +155,21 @@ class WithTuned:
     def embed(self, items: list[Any]) -> NDArray[np.float32]:
         return np.hstack([self.base.embed(items), self.tuned.embed(items)])
 
-    def again(self, texts: list[str], labels: Labels) -> Self:
-        """The same network tuned by other labels."""
-        check_labels(labels)
-        return replace(self, tuned=tuning.tuned_by(self.tuned.source, texts, labels))
-
     def state(self) -> State:
         values, arrays = self.base.state()
         return {**values, "tuned": self.tuned.source}, {**arrays, "changes": self.tuned.changes}
 
 
-def tuned_way(way: Way, texts: list[str], labels: Labels) -> tuple[WithTuned, LearnedView]:
-    """The way with one more view, of a network that the labels have tuned, and how to judge that view."""
+def tuned_way(
+    way: Way, texts: list[str], labels: Labels, guesses: Labels | None = None
+) -> tuple[WithTuned, LearnedView]:
+    """The way with one more view, of a network that labels and guesses have tuned, and how to judge that view."""
     if not isinstance(way, MiniLM | Named) or is_function(way.name):
         raise ValueError(f"tune needs a sentence model, but the embedder {way.name!r} is none")
-    check_labels(labels)
-    tuned, learned = tuning.tune("minilm" if isinstance(way, MiniLM) else way.name, texts, labels)
-    return WithTuned(way, tuned), learned
-
-
-def check_labels(labels: Labels) -> None:
     if np.sum(labels.counts > 1) < 2:
         raise ValueError(f"tune needs two classes with two labels each, got {described_counts(labels)}")
+    tuned, learned = tuning.tune("minilm" if isinstance(way, MiniLM) else way.name, texts, labels, guesses)
+    return WithTuned(way, tuned), learned
 
 
 def described_counts(labels: Labels) -> str:

@@ -2,7 +2,8 @@
 
 A model of the first round labels some of the other texts. Where few labels are given, its surest labels are many more,
 and mostly right, so they tune the network once more. Where they are wrong, they teach the errors of the first round. So
-there is a second round only where the labels show that tuning has helped.
+there is a second round only where the labels show that tuning has helped. The networks that judge the tuned view learn
+from the guesses as well, because guesses make a network surer also where it is wrong.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.embedding import TextEmbedder
-from hidegl.embedding.tuning import N_STEPS, STEPS
+from hidegl.embedding.tuning import N_STEPS
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.structure.views import LearnedView
 
-MOST_STEPS = N_STEPS + STEPS
+MOST_STEPS = 2 * N_STEPS
 """The length of the work of both rounds."""
 
 FEW_LABELS = 10
@@ -43,9 +44,9 @@ def tune_by_guesses(embedder: TextEmbedder, texts: list[str], labels: Labels, se
     if not counts_most(model):
         return 0
     guesses = surest(model.transduction_, model.label_distributions_.max(axis=1), labels.codes[rows] == UNLABELLED)
-    codes = labels.codes
+    codes = np.full(len(texts), UNLABELLED)
     codes[rows[guesses]] = model.transduction_[guesses]
-    embedder.tune_again(texts, Labels.of(labels.classes, codes))
+    embedder.tune_by(texts, labels, Labels.of(labels.classes, codes))
     return len(guesses)
 
 
