@@ -19,11 +19,11 @@ from hidegl.basics.progress import Progress
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
+from hidegl.embedding.tuning import N_STEPS
 from hidegl.embedding.ways import is_function
 from hidegl.files.columns import is_text
 from hidegl.files.tables import Table
 from hidegl.intake.notes import Notes
-from hidegl.intake.tuned_texts import MOST_STEPS, tune_by_guesses
 from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_tuned, read_tuned, read_vectors
 from hidegl.spreading.labels import Labels
 
@@ -98,13 +98,12 @@ class TextVectors:
         begun = time.perf_counter()
         try:
             with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
-                progress.passing("tuning", MOST_STEPS)
-                n_guesses = tune_by_guesses(embedder.tune_by(texts, labels), texts, labels)
+                progress.passing("tuning", N_STEPS)
+                embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
             raise UsageError(f"--tune: {error}") from error
         taken = time.perf_counter() - begun
-        also = f" and {n_guesses:,} guesses" if n_guesses else ""
-        self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels{also} in {taken:.1f} s")
+        self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
         keep_tuned(place, embedder, taken)
         return embedder
 
