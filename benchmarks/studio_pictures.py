@@ -68,6 +68,25 @@ def questions(browser, folder: Path) -> None:
         picture(opened(browser, address, 1360, 860, color_scheme="dark"), "studio_dark.png")
 
 
+def home(browser, folder: Path) -> None:
+    """Six kinds of question, in a window so small that everything can be read on the first page of the site."""
+    names = {"ABBR": "abbreviation", "DESC": "description", "ENTY": "thing", "HUM": "person", "LOC": "place"}
+    with np.load(Path(os.environ[FOLDER_VARIABLE]) / "trec6.npz") as archive:
+        texts = [str(text).removesuffix(" ?") + "?" for text in archive["text"]]
+        kinds = [names.get(str(name), "number") for name in archive["classes"][archive["y"]]]
+    given = dict.fromkeys(names.values(), 0) | {"number": 0}
+    rows = []
+    for row in np.random.default_rng(0).permutation(len(texts))[:3000].tolist():
+        given[kinds[row]] += 1
+        rows.append([texts[row], kinds[row] if given[kinds[row]] <= 25 else ""])
+    with (folder / "questions.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["question", "label"], *rows])
+    with studio(folder / "questions.csv", "--text", "question", "--labels", "label") as (_, address):
+        page = opened(browser, address, 1040, 640, device_scale_factor=2)
+        ready(page)
+        picture(page, "studio_home.png")
+
+
 def digits(browser, folder: Path) -> None:
     """From no label to a coloured map, recorded; then the same on a phone."""
     write_digits(folder / "digits.csv")
@@ -105,7 +124,7 @@ def frame(page: Page) -> Image.Image:
 def main(*parts: str) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        for part in (digits, questions):
+        for part in (home, digits, questions):
             if not parts or part.__name__ in parts:
                 part(browser, Path(folder))
         browser.close()

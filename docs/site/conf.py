@@ -57,12 +57,14 @@ warnings.filterwarnings("ignore", category=UserWarning, module="hidegl")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "hidegl"
+html_favicon = "static/logo.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": [], "api": []}
 html_theme_options = {
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "hidegl"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_prev_next": False,
@@ -75,6 +77,21 @@ html_theme_options = {
 html_context = {"default_mode": "auto"}
 copyright = "the hidegl developers, BSD-3-Clause"
 
+PAPER_PAGES = """
+```{toctree}
+:hidden:
+
+table2
+table3
+table4
+table5
+figure1
+figure2
+discussion
+```
+"""
+"""The pages below that of the paper, which `hidegl paper all` makes."""
+
 INCLUDED = re.compile(r"```\{include\} \.\./(\S+)\n```\n")
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:(?:\.\./)+[^)]*|trials|LICENSE)\)")
 """A link to a file of the repository that is no page."""
@@ -84,7 +101,7 @@ def linked_within_the_site(app, docname, source):
     """Include files of the repository with their links, and name files that are no page in place of linking to them."""
     text = INCLUDED.sub(lambda found: (ROOT / found[1]).read_text(), source[0])
     text = text.replace("](docs/", "](").replace("](CODE_OF_CONDUCT.md)", "](conduct.md)")
-    source[0] = OUTSIDE.sub(r"\1", text)
+    source[0] = OUTSIDE.sub(r"\1", text) + (PAPER_PAGES if docname == "paper/README" else "")
 
 
 def setup(app):
