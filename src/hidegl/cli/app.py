@@ -36,6 +36,7 @@ from hidegl.cli.options import (
     TableFile,
     Text,
     Tune,
+    Weak,
     Without,
 )
 from hidegl.cli.screen import Screen
@@ -76,6 +77,7 @@ def options(
 def label(
     data: Data,
     labels: Labels = None,
+    weak: Weak = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")] = None,
@@ -124,7 +126,7 @@ def label(
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune)
+    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune, weak=weak)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
@@ -152,6 +154,7 @@ def suggest(
     data: Data,
     n: Annotated[int, typer.Option("-n", help="The number of rows.", metavar="NUMBER")] = 20,
     labels: Labels = None,
+    weak: Weak = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     merge_names: MergeNames = False,
@@ -186,7 +189,7 @@ def suggest(
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(safe_csv=safe_csv)
+    )._replace(safe_csv=safe_csv, weak=weak)
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n > free:
@@ -206,6 +209,7 @@ def suggest(
 def audit(
     data: Data,
     labels: Labels = None,
+    weak: Weak = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     effort: Effort = "quick",
@@ -228,7 +232,7 @@ def audit(
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
-    from hidegl.cli import outputs
+    from hidegl.cli import outputs, trust
     from hidegl.intake import input_options, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
@@ -238,10 +242,10 @@ def audit(
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="judge", safe_csv=safe_csv)
+    )._replace(labels_to="judge", safe_csv=safe_csv, weak=weak)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
-    judged = learned.audit()
+    judged = learned.audit() if len(learned.given_labels_.rows) else []
     suspects = [judgement for judgement in judged if judgement.doubtful]
     described = results.named_rows(task, [judgement.row for judgement in judged])
     rows = [{key: described[key][i] for key in described} for i in range(len(judged))]
@@ -266,7 +270,7 @@ def audit(
     if output is not None:
         outputs.write_audit(output, task, judged)
         screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
-    counts = {"doubtful": len(suspects), "seconds": round(seconds, 3)}
+    counts = {"doubtful": len(suspects), "seconds": round(seconds, 3), **trust.show_suspects(screen, task, learned)}
     screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
 

@@ -111,8 +111,8 @@ def report(
     from hidegl.cli.outputs import check_report
     from hidegl.intake.input_options import InputOptions
     from hidegl.intake.results import write_report_of
+    from hidegl.intake.rows_of_model import shown_rows
     from hidegl.intake.sources import Source
-    from hidegl.intake.tasks import shown_rows
     from hidegl.showing.report import write_report
     from hidegl.showing.tallies import tally_of
 

@@ -30,6 +30,16 @@ Labels = Annotated[
         show_default=False,
     ),
 ]
+Weak = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weak",
+        help="The column of DATA, or the file, with labels of a source that is often wrong, such as a language model. "
+        "May be repeated, and :NAME names the source. How often it is right is learned.",
+        metavar="COLUMN|FILE[:NAME]",
+        show_default=False,
+    ),
+]
 Id = Annotated[str | None, typer.Option("--id", help="The column with the ids of the rows.", metavar="COLUMN")]
 ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")

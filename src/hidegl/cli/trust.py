@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from hidegl.basics.errors import UsageError
-from hidegl.cli.outputs import output_path
+from hidegl.cli.outputs import output_path, titles
 from hidegl.cli.screen import Screen, in_short
 from hidegl.embedding import TextEmbedder
+from hidegl.ensemble.weak_reports import JudgedSource
+from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.intake.results import named_rows
 from hidegl.intake.tasks import Model, Task
@@ -20,11 +22,15 @@ from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
 from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
-SHOWN_GROUPS = 3
+SHOWN_GROUPS, SHOWN_SUSPECTS = 3, 10
 
 CAN_BE_TUNED = "the earlier layers count most, so these classes are not topics: --tune may help, and takes some minutes"
 
 SUGGESTED = "hidegl chose most of the labelled rows, far apart, so this estimate is usually too low"
+
+NO_GIVEN_LABELS = (
+    "you gave no label, so nobody has checked what the sources say: label a few rows that `hidegl suggest` names"
+)
 
 WORTH_TUNING = 0.9
 """If fewer labels than this share are expected to be right, tuning is proposed."""
@@ -62,10 +68,10 @@ def show_trust(
         if task.labels.mostly_suggested:
             screen.note("", SUGGESTED)
     unseen = show_unseen(screen, model)
-    facts = show_views(screen, model) | show_acceptance(screen, acceptance)
+    facts = show_sources(screen, model) | show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)
     show_tuning(screen, task, model)
-    groups = model.unfamiliar()
+    groups = model.unfamiliar() if len(model.given_labels_.rows) else []
     for group in groups[:SHOWN_GROUPS]:
         screen.warn(described_group(task, group), "unlabelled-group")
     if len(groups) > SHOWN_GROUPS:
@@ -78,6 +84,42 @@ def show_trust(
         "unseen_share": round(unseen, 4),
         "unfamiliar": [{"rows": len(group.rows), "examples": group.examples, "label": group.label} for group in groups],
     }
+
+
+def show_sources(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
+    """Say how far each weak source is believed."""
+    for source in model.sources_:
+        screen.note("source", f"{source.name}: {source}")
+        if source.confused:
+            pairs = ", ".join(f"{said!r} for {true!r} ({share:.0%})" for true, said, share in source.confused)
+            screen.note("", f"it says {pairs}")
+    if model.sources_ and not len(model.given_labels_.rows):
+        screen.warn(NO_GIVEN_LABELS, "no-given-labels")
+    return {"sources": [source_facts(source) for source in model.sources_]} if model.sources_ else {}
+
+
+def show_suspects(screen: Screen, task: Task, model: AutoHiDeGL) -> dict[str, Any]:
+    """Say how far each weak source is believed, and which of its labels are most probably wrong."""
+    facts = show_sources(screen, model)
+    for source, told in zip(model.sources_, facts.get("sources", ()), strict=True):
+        suspects = [one for one in model.audit_source(source.name) if one.doubtful]
+        described = named_rows(task, [one.row for one in suspects])
+        rows = [{key: described[key][i] for key in described} for i in range(len(suspects))]
+        told["doubtful"] = [{**row, **one._asdict()} for row, one in zip(rows, suspects, strict=True)]
+        names = {**titles(described), "given": "it says", "proposed": "proposed", "suspicion": "probably wrong"}
+        if suspects:
+            title = f"Labels by {source.name} that are most probably wrong"
+            screen.table(title, names, told["doubtful"][:SHOWN_SUSPECTS])
+    return facts
+
+
+def source_facts(source: JudgedSource) -> dict[str, Any]:
+    """A judged source for programs."""
+    numbers = {name: round(getattr(source, name), 4) for name in ("accuracy", "low", "high")}
+    agreement = None if source.agreement is None else round(source.agreement, 4)
+    confused = [{"true": str(true), "said": str(said), "share": round(p, 4)} for true, said, p in source.confused]
+    own = {"name": source.name, "rows": source.n_rows, "checked": source.n_checked, "agreement": agreement}
+    return {**own, **numbers, "used": source.used, "confused": confused}
 
 
 def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:

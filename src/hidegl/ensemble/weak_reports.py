@@ -47,11 +47,9 @@ class JudgedSource(NamedTuple):
     def __str__(self) -> str:
         """For people: in percent."""
         right = f"right in about {100 * self.accuracy:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f} %)"
-        checked = (
-            f", {100 * self.agreement:.0f} % of {self.n_checked:,} given labels" if self.agreement is not None else ""
-        )
+        checked = f", agrees with {100 * (self.agreement or 0):.0f} % of {self.n_checked:,} given labels"
         unused = "" if self.used else "; not used, because it may be no better than chance"
-        return f"{self.n_rows:,} rows{checked}; {right}{unused}"
+        return f"{self.n_rows:,} rows{checked if self.n_checked else ''}; {right}{unused}"
 
 
 def judged_source(

@@ -21,7 +21,6 @@ from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
-from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.known_sources import KnownSources, with_sources
 from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
@@ -240,14 +239,6 @@ class AutoHiDeGL(CalibratedModel):
         check_is_fitted(self)
         own = self.given_labels_.of_present_classes
         return ensemble_summary(self, own, ClassShares.of(self.class_prior, own).even)
-
-    @property
-    def sources_(self) -> tuple[JudgedSource, ...]:
-        """What was found about each weak source: its rows, how often it agrees with given labels and is right, and
-        which classes it confuses.
-        """
-        self._require_fit("sources_")
-        return self._sources.found
 
     @property
     def views_(self) -> dict[str, int]:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.checks import check_count
+from hidegl.basics.checks import check_count, check_name
 from hidegl.basics.linalg import Vector
+from hidegl.ensemble.weak_reports import JudgedSource
+from hidegl.estimators.known_sources import KnownSources
 from hidegl.estimators.model import Model
 from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccuracy, Majority, check_precision
+from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.cover import GroupKernel
 from hidegl.questions.suggestions import MORE_LABELS
 
@@ -23,6 +26,26 @@ Chosen on development draws of eight data sets; docs/choosing_labels.md checks i
 
 class CalibratedModel(Model):
     """A model of whose labels with a confidence of p a share of p is right."""
+
+    _sources: KnownSources
+
+    @property
+    def sources_(self) -> tuple[JudgedSource, ...]:
+        """What was found about each weak source: its rows, how often it agrees with given labels and is right, and
+        which classes it confuses.
+        """
+        self._require_fit("sources_")
+        return self._sources.found
+
+    def audit_source(self, name: str, n: int = 20) -> list[JudgedLabel]:
+        """The labels of a weak source that are most probably wrong, the most suspicious first.
+
+        Each has (row, given, proposed, suspicion, judged), as in `audit`; `given` is what the source says.
+        """
+        self._require_fit("sources_")
+        check_name("name", name, [source.name for source in self._sources.said])
+        said = next(source for source in self._sources.said if source.name == name)
+        return self._sources.suspects(said, self.classes_, self.distributions_of(said.rows), n)
 
     @property
     def expected_accuracy_(self) -> ExpectedAccuracy:

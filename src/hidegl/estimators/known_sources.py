@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import State, prefixed
@@ -17,6 +18,7 @@ from hidegl.ensemble.together import ViewMembers
 from hidegl.ensemble.weak_posterior import Weighed, weighed
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.survey import forms_of
+from hidegl.questions.audits import JudgedLabel
 from hidegl.rows.base import Rows
 from hidegl.spreading.weak_labels import MOST_SOURCES, WeakLabels
 from hidegl.structure.structure import Structure
@@ -34,6 +36,19 @@ class KnownSources:
     @property
     def any_used(self) -> bool:
         return any(source.used for source in self.found)
+
+    @staticmethod
+    def suspects(said: WeakLabels, classes: NDArray[Any], P: Matrix, n: int) -> list[JudgedLabel]:
+        """The labels of a source that are most probably wrong, given the probabilities of its rows (m, c)."""
+        own = said.votes(said.classes, np.arange(len(said.rows))).argmax(axis=1)
+        columns = np.searchsorted(classes, said.classes)
+        known = np.isin(said.classes, classes)[own]
+        right = np.where(known, P[np.arange(len(P)), np.minimum(columns[own], len(classes) - 1)], 0.0)
+        found = []
+        for i in np.argsort(right, kind="stable")[:n].tolist():
+            names = said.classes.tolist()[own[i]], classes.tolist()[int(P[i].argmax())]
+            found.append(JudgedLabel(int(said.rows[i]), *names, float(1 - right[i])))
+        return found
 
     # Files
 

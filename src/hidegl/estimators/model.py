@@ -146,10 +146,12 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def suggestions(self, n: int = 20, *, answered: ArrayLike = ()) -> list[Suggestion]:
         """The rows that `suggest` names, each with a `reason`."""
         chosen, labels = self._chosen(n, answered), self.given_labels_
-        if not len(labels.rows):
+        if not labels.any:
             return explained(chosen, None, None, labels.classes)
-        Z = self._smallest.structure.Z.take(chosen.rows)
-        return explained(chosen, self.distributions_of(chosen.rows), self._familiarity().of_block(Z), labels.classes)
+        near = np.ones(len(chosen.rows))  # weak sources alone may label all rows: none is far from a label
+        if len(labels.rows):
+            near = self._familiarity().of_block(self._smallest.structure.Z.take(chosen.rows))
+        return explained(chosen, self.distributions_of(chosen.rows), near, labels.classes)
 
     def _chosen(self, n: int, answered: ArrayLike = ()) -> Chosen:
         check_is_fitted(self)

@@ -42,6 +42,7 @@ def read(
     merge_names: bool = False,
     cache: bool = True,
     tune: bool = False,
+    weak: Mapping[str, Any] | None = None,
 ) -> Task:
     """Rows to learn from, labels, and the embedder, from whatever you have. Nothing is printed.
 
@@ -78,6 +79,9 @@ def read(
         Cache the vectors of texts and images in files in the folder `.hidegl_cache` next to them.
     tune : bool, default=False
         Tune the sentence model by the labels, which takes minutes (extra `tune`).
+    weak : dict, default=None
+        Labels of sources that are often wrong, such as a language model, by their names: a column, a file, labels as in
+        `labels`, or probabilities in a table with one column per class.
 
     Examples
     --------
@@ -103,6 +107,7 @@ def read(
             encoding,
             None if table is None else Path(table),
             tune=tune,
+            weak=weak,
         )
         return Task.read(source, Notes(words=in_python), options)
 
@@ -131,8 +136,8 @@ def label(
     random_state : int, default=0
         The seed: the same seed gives the same labels.
     **options
-        `text`, `columns`, `without`, `kinds`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache` and
-        `tune`, as in `hidegl.read`.
+        `weak`, `text`, `columns`, `without`, `kinds`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache`
+        and `tune`, as in `hidegl.read`.
 
     Examples
     --------
@@ -146,7 +151,8 @@ def label(
         if accept is not None:
             check_precision(accept, "accept")
         task = task_of(data, labels, options)
-        task.labels.require("learn", task.source)
+        if not task.weak.sources:
+            task.labels.require("learn", task.source)
         model, _ = fitted(task, task.notes, effort=effort, seed=random_state)
         return Result(task, model, None if accept is None else model.acceptance(accept), accept)
 

@@ -75,24 +75,25 @@ def find_labels(
     merge_names: bool = False,
     encoding: str | None = None,
     folders: NDArray[Any] | None = None,
+    others: Sequence[str] = (),
 ) -> GivenLabels:
     """The labels of columns, files, arrays and dicts together; where two of them differ, the later one counts.
 
-    If none is wanted, a column named label, class, target or y is used. Names that differ in case, space or accents
-    only can be merged into the most frequent of them.
+    If none is wanted, a column named label, class, target or y is used that is not one of the others. Names that differ
+    in case, space or accents only can be merged into the most frequent of them.
     """
     reader = SourceReader(table, id_column, encoding, folders)
-    sources = [reader.read(one) for one in wanted or default_column(table)]
+    sources = [reader.read(one) for one in wanted or default_column(table, others)]
     if not sources:
         return GivenLabels(None, "")
     found = merged(with_earlier(sources, reader), table.n_rows)
     return merged_names(found) if merge_names else found
 
 
-def default_column(table: Table) -> list[str]:
+def default_column(table: Table, others: Sequence[str] = ()) -> list[str]:
     """The column of labels if the user names none; the last choice is the label of an earlier result."""
     by_name = {name.lower(): name for name in table.names}
-    names = [by_name[name] for name in LABEL_NAMES if name in by_name]
+    names = [by_name[name] for name in LABEL_NAMES if name in by_name and by_name[name] not in others]
     return [*names, *result_columns(table)[:1]][:1]
 
 

@@ -38,6 +38,9 @@ class InputOptions(NamedTuple):
     tune: bool = False
     """Whether to tune the sentence model by the labels."""
 
+    weak: Any = None
+    """Weak sources: columns and files, or a dict from their names to places."""
+
 
 def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
     """The kinds of columns in the value of --as, such as price=number,when=date."""

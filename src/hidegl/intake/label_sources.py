@@ -71,6 +71,8 @@ class SourceReader:
     folders: NDArray[Any] | None = None
     """The names of the folders of images, as labels."""
 
+    option: str = "--labels"
+
     def read(self, wanted: Any) -> LabelSource:
         """The labels of a column, a path, a dict from rows (or ids) to labels, or an array with one per row."""
         if isinstance(wanted, Mapping):
@@ -87,10 +89,10 @@ class SourceReader:
         if not path.exists():
             refuse_address(path)
             has = f"; the columns are {joined_names(names, 8)}" if names else "; the data has no named columns"
-            advice = did_you_mean(str(wanted), names) or has
-            raise UsageError(f"--labels {wanted}: there is no such column and no such file{advice}")
+            has = did_you_mean(str(wanted), names) or has
+            raise UsageError(f"{self.option} {wanted}: there is no such column and no such file{has}")
         if not (path.is_file() or path.is_dir()):
-            raise UsageError(f"--labels {wanted} is a device or a pipe: name a file")
+            raise UsageError(f"{self.option} {wanted} is a device or a pipe: name a file")
         return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
 
     def read_remembered(self, place: Place, by: LabelSource) -> LabelSource:
@@ -117,22 +119,22 @@ class SourceReader:
         array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
         if len(array) != self.table.n_rows:
             raise UsageError(
-                f"--labels has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label per "
-                f"row, None where there is none"
+                f"{self.option} has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
+                f"per row, None where there is none"
             )
-        y, notes = parse_labels(array, "--labels")
+        y, notes = parse_labels(array, self.option)
         return LabelSource(y, "labels", notes=notes)
 
     def of_dict(self, labels: Mapping[Any, Any]) -> LabelSource:
         """Labels by id, if the data has ids and these look like them; otherwise by row number."""
-        found, notes = parse_labels(as_arrow(list(labels.values())), "--labels")
+        found, notes = parse_labels(as_arrow(list(labels.values())), self.option)
         keys = as_arrow(list(labels))
-        ids = None if self.id_column is None else self.table.column(self.id_column)
+        ids = self.table.column(self.id_column) if self.id_column else None
         if ids is not None and (not pa.types.is_integer(keys.type) or pa.types.is_integer(ids.type)):
-            rows = rows_of_ids(ids, keys, "--labels")
+            rows = rows_of_ids(ids, keys, self.option)
         else:
-            rows = rows_by_number(keys, self.table.n_rows, "--labels")
-        return LabelSource(placed(found, rows, self.table.n_rows, "--labels", str), "labels", notes=notes)
+            rows = rows_by_number(keys, self.table.n_rows, self.option)
+        return LabelSource(placed(found, rows, self.table.n_rows, self.option, str), "labels", notes=notes)
 
     def of_database(self, path: Path) -> LabelSource:
         """The labels that were given in Studio."""
@@ -168,10 +170,9 @@ class SourceReader:
         key = self.id_column if self.id_column in lines.names and self.id_column in self.table.names else None
         row = numbers_of_rows(lines.names)
         if value is None:
-            rest = [name for name in lines.names if name not in (key, row)]
-            if len(rest) != 1:
+            value, *rest = [*(name for name in lines.names if name not in (key, row)), None]
+            if len(rest) != 1 or value is None:
                 raise UsageError(f"{path} must have a column named label; it has {joined_names(lines.names)}")
-            value = rest[0]
         given, told = only_given(lines, own[0] if own else value)
         found, notes = parse_labels(given, str(path))
         rows, shown, gone = self.rows_of(path, lines, key, row, found, is_result=bool(own))
@@ -293,9 +294,9 @@ def rows_at(where: Mapping[int, int], n_lines: int) -> NDArray[np.intp]:
 
 def notes_of_gone(path: Path, labelled: list[int], where: Mapping[int, int]) -> list[str]:
     n = len(labelled) - len(where)
-    if not n:
-        return []
-    return [f"{path}: {n:,} labelled row{' is' if n == 1 else 's are'} not in the data any more, or changed"]
+    return (
+        [f"{path}: {n:,} labelled row{' is' if n == 1 else 's are'} not in the data any more, or changed"] if n else []
+    )
 
 
 def taken_over(table: Table, path: Path) -> list[str]:

@@ -34,6 +34,7 @@ from hidegl.intake.notes import Notes, warnings_as_notes
 from hidegl.intake.sources import MemorySource, Source, with_table
 from hidegl.intake.table_rows import learned_table
 from hidegl.intake.text_rows import TextVectors, text_length, texts_of
+from hidegl.intake.weak_given import WeakGiven, find_weak, in_words_of
 from hidegl.structure.views import LearnedView
 
 Model = HiDeGL | AutoHiDeGL
@@ -74,6 +75,8 @@ class Task:
     readable: NDArray[np.bool_] | None = None
     """Which of all images could be read; None if rows are no images."""
 
+    weak: WeakGiven = field(default_factory=WeakGiven)
+
     @classmethod
     def read(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
         if image_rows.are_in(source):
@@ -88,9 +91,16 @@ class Task:
         table, id_column = opened(source, options), options.id_column
         if id_column is not None:
             check_id(table, id_column)
+        weak = find_weak(table, options.weak, id_column, options.encoding)
         given = find_labels(
-            table, options.labels or (), id_column, merge_names=options.merge_names, encoding=options.encoding
+            table,
+            options.labels or (),
+            id_column,
+            merge_names=options.merge_names,
+            encoding=options.encoding,
+            others=weak.columns,
         )
+        weak = in_words_of(given, weak)
         if options.store is not None and options.store.exists():
             given.columns += [name for name in taken_over(table, options.store) if name not in given.columns]
         chosen = choose_columns(
@@ -98,18 +108,20 @@ class Task:
             wanted=split(options.columns),
             without=split(options.without) or [],
             id_column=id_column,
-            label_columns=given.columns,
+            label_columns=[*given.columns, *weak.columns],
             text=split(options.text),
             kinds_wanted=kinds_in(options.kinds),
         )
+        chosen.left_out.update(dict.fromkeys(weak.columns, "a weak source"))
         if options.embedder is not None and chosen.kind != "texts":
             raise UsageError(
                 f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text"
             )
         if options.tune and chosen.kind != "texts":
             raise UsageError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
-        given.require(options.labels_to, source)
-        task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes)
+        if not weak.sources:
+            given.require(options.labels_to, source)
+        task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes, weak=weak)
         if options.store is not None and options.store.exists():
             check_before_writing(options.store, task.keys)
         if chosen.kind == "table" and stays_on_disk(table, chosen):
@@ -142,7 +154,9 @@ class Task:
             encoding=options.encoding,
             folders=image_rows.folders_of(source, everything),
         )
-        given.require(options.labels_to, source)
+        weak = in_words_of(given, find_weak(everything, options.weak, id_column, options.encoding))
+        if not weak.sources:
+            given.require(options.labels_to, source)
         found, embedder = image_rows.learned(source, notes, options.embedder or "auto", cached=options.cache)
         if given.y is not None:
             n_before, given.y = given.n_labels, given.y[found.readable]
@@ -150,6 +164,7 @@ class Task:
             given.counts += f", {lost:,} of them for images that cannot be read" if lost else ""
         task = cls(source, found.table, Columns([], "images"), given, image_rows.PATH, found.vectors, embedder)
         task.safe_csv, task.notes, task.readable = options.safe_csv, notes, found.readable
+        task.weak = weak.of_rows(found.readable)
         task.summarise()
         return task
 
@@ -189,9 +204,11 @@ class Task:
         if self.labels.y is not None:
             several = f"{self.labels.n_labels:,}: " if ", " in self.labels.counts else ""
             notes.note("labels", several + self.labels.counts)
+        if self.weak.sources:
+            notes.note("weak", ", ".join(self.weak.counts() or map(repr, self.weak.sources)))
         for note in self.table.notes:
             notes.warn(note, "data")
-        for note in self.labels.notes:
+        for note in (*self.labels.notes, *self.weak.notes):
             notes.warn(note, "labels")
 
     def __repr__(self) -> str:
@@ -240,7 +257,7 @@ class Task:
     def not_in_keys(self) -> list[str]:
         """Columns that may change while their row stays the same: labels and results."""
         names = [name for name in self.table.names if name.lower() in ALWAYS_LABELS]
-        return list(dict.fromkeys([*self.labels.columns, *names, *own_columns(self.table)]))
+        return list(dict.fromkeys([*self.labels.columns, *self.weak.columns, *names, *own_columns(self.table)]))
 
     @property
     def kept(self) -> list[str]:
@@ -314,20 +331,6 @@ def check_id(table: Table, id_column: str) -> None:
         raise UsageError(f"--id: there is no column {id_column!r}; {has}")
 
 
-def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
-    """The rows that a model was made from, to be shown."""
-    of_images = image_rows.are_in(source)
-    table: Table = image_rows.all_paths(source) if of_images else opened(source, options)
-    if table.n_rows != n_rows:
-        raise UsageError(
-            f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
-        )
-    if options.id_column is not None:
-        check_id(table, options.id_column)
-    id_column = image_rows.PATH if of_images else options.id_column
-    return Task(source, table, Columns([], "images" if of_images else "matrix"), NO_LABELS, id_column)
-
-
 def opened(source: Source | MemorySource, options: InputOptions) -> Table:
     table = source.open(options.encoding)
     return table if options.table is None else with_table(source, table, options.table, options.encoding)
@@ -338,5 +341,5 @@ def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiD
     model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=notes.verbose)
     begun = time.perf_counter()
     with warnings_as_notes(notes):
-        model.fit(task.rows, task.labels.y, learned=task.learned)
+        model.fit(task.rows, task.labels.y, weak=task.weak.sources, learned=task.learned)
     return model.with_embedder(task.embedder), time.perf_counter() - begun

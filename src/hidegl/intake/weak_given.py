@@ -1,0 +1,142 @@
+"""The labels of weak sources that the user gives: columns, files, arrays, dicts and tables of probabilities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.errors import UsageError, joined_names
+from hidegl.embedding.raw import is_frame
+from hidegl.files.tables import Table
+from hidegl.intake.given_labels import GivenLabels, as_objects, of_one_kind
+from hidegl.intake.label_sources import SourceReader
+from hidegl.intake.label_values import known
+from hidegl.spreading.labels import plain_name
+
+FEWEST_ROWS, MANY_LABELS = 3, 100
+"""A name that no given label has, and that a source with many labels says in fewer rows, is no class."""
+
+SHOWN = 3
+
+
+@dataclass
+class WeakGiven:
+    """What `AutoHiDeGL.fit` takes as `weak`, where it came from, and notes for the user."""
+
+    sources: dict[str, Any] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+    """Columns of the data that hold these labels."""
+
+    notes: list[str] = field(default_factory=list)
+
+    def of_rows(self, kept: NDArray[np.bool_]) -> WeakGiven:
+        """The labels of some of the rows."""
+        sources = {name: said[kept] for name, said in self.sources.items() if isinstance(said, np.ndarray)}
+        return replace(self, sources={**self.sources, **sources})
+
+    def counts(self) -> list[str]:
+        """Each source with its number of labels, in words."""
+        arrays = {name: said for name, said in self.sources.items() if isinstance(said, np.ndarray) and said.ndim == 1}
+        return [f"{int(np.sum(known(said))):,} by {name!r}" for name, said in arrays.items()]
+
+
+def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | None = None) -> WeakGiven:
+    """The sources of texts such as COLUMN, FILE or FILE:NAME, or of a dict from their names to columns, files, arrays,
+    dicts or tables of probabilities.
+    """
+    reader, found = SourceReader(table, id_column, encoding, option="--weak"), WeakGiven()
+    for name, place in named_places(table, wanted):
+        if name in found.sources:
+            raise UsageError(f"--weak: two sources are called {name!r}: name one of them with FILE:NAME")
+        if is_probabilities(place):
+            found.sources[name] = place
+            continue
+        read = reader.read(place)
+        y = as_objects(read.y)
+        if not known(y).any():
+            raise UsageError(f"--weak {place}: there is no label in {read.words}, only blanks")
+        found.sources[name] = y
+        found.columns += read.columns
+        found.notes += read.notes
+    return found
+
+
+def named_places(table: Table, wanted: Any) -> list[tuple[str, Any]]:
+    """The name of each source, and where its labels are."""
+    if isinstance(wanted, Mapping):
+        return [(str(name), place) for name, place in wanted.items()]
+    return [named_place(table, one) for one in wanted or ()]
+
+
+def named_place(table: Table, text: str) -> tuple[str, str]:
+    """The name of a source and its place, from COLUMN, FILE, COLUMN:NAME or FILE:NAME."""
+    if text in table.names or Path(text).exists():
+        return (text if text in table.names else Path(text).stem), text
+    place, colon, name = text.rpartition(":")
+    return (name, place) if colon and name and place else (text, text)
+
+
+def is_probabilities(place: Any) -> bool:
+    """Whether something has a number for each class and row."""
+    if isinstance(place, Mapping):
+        return bool(place) and all(
+            hasattr(column, "__len__") and not isinstance(column, str) for column in place.values()
+        )
+    if is_frame(place):
+        return len(place.columns) > 1 and all(np.asarray(place[name]).dtype.kind in "fiu" for name in place.columns)
+    return getattr(place, "ndim", 1) == 2
+
+
+def in_words_of(given: GivenLabels, weak: WeakGiven) -> WeakGiven:
+    """The weak labels of the same kind as the given ones, and spelt like them: a name that differs from that of a given
+    class in case, space or accents only is that class. A name in very few rows that no given label has is left out.
+    """
+    arrays = {name: said for name, said in weak.sources.items() if isinstance(said, np.ndarray) and said.ndim == 1}
+    if not arrays:
+        return weak
+    own = [] if given.y is None else [as_objects(given.y)]
+    parts = of_one_kind([*own, *arrays.values()])
+    if own:
+        given.y = parts[0]
+    sources, notes = dict(weak.sources), list(weak.notes)
+    spelling = spelling_of(given.classes, parts[len(own) :])
+    for name, said in zip(arrays, parts[len(own) :], strict=True):
+        sources[name], told = spelt_like(given.classes, spelling, said)
+        notes += [f"{name!r}: {note}" for note in told]
+    return replace(weak, sources=sources, notes=notes)
+
+
+def spelling_of(classes: Sequence[Any], parts: Sequence[NDArray[Any]]) -> dict[str, str]:
+    """From a plain name to its spelling: that of a given class, or else the most frequent one."""
+    counts = Counter(one for part in parts for one in part.tolist() if isinstance(one, str))
+    found = {plain_name(one): one for one, _ in reversed(counts.most_common())}
+    return found | {plain_name(one): one for one in classes if isinstance(one, str)}
+
+
+def spelt_like(
+    classes: Sequence[Any], spelling: Mapping[str, str], said: NDArray[Any]
+) -> tuple[NDArray[Any], list[str]]:
+    """Weak labels in the spelling of the classes, and what was changed."""
+    names = [spelling[plain_name(one)] if isinstance(one, str) else one for one in said.tolist()]
+    spelt = np.full(len(said), None, dtype=object)
+    spelt[:] = names
+    changed = Counter((old, new) for old, new in zip(said, spelt, strict=True) if old != new)
+    counts = Counter(one for one in spelt.tolist() if one is not None)
+    rare = [one for one, n in counts.items() if n < FEWEST_ROWS and one not in classes]
+    rare = rare if counts.total() >= MANY_LABELS else []
+    spelt[[one in rare for one in spelt.tolist()]] = None
+    notes = []
+    if changed:
+        pairs = ", ".join(f"{old!r} counts as {new!r}" for (old, new), _ in changed.most_common(SHOWN))
+        notes.append(f"{pairs}{', …' if len(changed) > SHOWN else ''}, in {sum(changed.values()):,} rows")
+    if rare:
+        n = sum(counts[one] for one in rare)
+        named, rows = joined_names([repr(one) for one in rare], SHOWN), "1 row is" if n == 1 else f"{n:,} rows are"
+        notes.append(f"{named} in {rows} left out: too few rows for a class without a given label")
+    return spelt, notes

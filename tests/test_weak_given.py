@@ -1,0 +1,113 @@
+"""Weak sources that come with data: columns, files, and what people see of them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hidegl
+from commands import hidegl as command
+from hidegl.basics.errors import UsageError
+
+NAMES = np.array(["bill", "login", "refund"])
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A table with the columns a to d, topic (12 labels), llm (right in 80 %) and truth."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = (2.4 * rng.normal(size=(3, 4)))[y] + rng.normal(size=(300, 4))
+    said = np.where(rng.random(300) < 0.8, y, (y + 1) % 3)
+    frame = pd.DataFrame(X, columns=list("abcd")).round(4)
+    frame["topic"] = [NAMES[code] if row < 12 else None for row, code in enumerate(y)]
+    frame["llm"] = NAMES[said]
+    frame.loc[40:90, "llm"] = frame.loc[40:90, "llm"].str.upper()
+    frame.loc[100, "llm"] = "As a language model, I cannot say"
+    frame["truth"] = NAMES[y]
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("t.csv", index=False)
+    return frame
+
+
+def test_label_with_a_weak_column(table, capsys):
+    command("label t.csv --labels topic --weak llm --without truth --effort quick --json")
+    found = json.loads(capsys.readouterr().out)
+    out = pd.read_csv("t.labelled.csv")
+    assert np.mean(out["label"] == out["truth"]) > 0.93
+    assert out["llm"].tolist() == table["llm"].tolist()
+    (source,) = found["sources"]
+    assert (source["name"], source["rows"], source["checked"]) == ("llm", 299, 12)
+    assert abs(source["accuracy"] - 0.8) < 0.1
+    assert source["used"]
+    texts = " ".join(note["text"] for note in found["notes"])
+    assert "'BILL' counts as 'bill'" in texts
+    assert "'As a language model, I cannot say' in 1 row is left out" in texts
+    learned = {column["column"]: column["why"] for column in found["columns"] if not column["learned"]}
+    assert learned["llm"] == "a weak source"
+
+
+def test_files_and_names_of_sources(table, capsys):
+    some = table[["llm"]].rename(columns={"llm": "label"}).iloc[::3].assign(row=range(0, 300, 3))
+    some[["row", "label"]].to_csv("rules.csv", index=False)
+    command("label t.csv --labels topic --weak llm:gpt --weak rules.csv --without truth --effort quick --json")
+    assert [source["name"] for source in json.loads(capsys.readouterr().out)["sources"]] == ["gpt", "rules"]
+    command("label t.csv --labels topic --weak llm --weak rules.csv:llm -o b.csv", expected=2)
+    assert "two sources are called 'llm'" in capsys.readouterr().err
+
+
+def test_no_given_label_at_all(table, capsys):
+    command("label t.csv --weak llm --without truth,topic --effort quick -o out.csv --accept .8")
+    told = capsys.readouterr()
+    assert "you gave no label" in told.err + told.out
+    out = pd.read_csv("out.csv")
+    accepted = out["label"].notna()
+    assert accepted.mean() < 1 or np.mean(out["label"] == out["truth"]) > 0.9
+    assert np.mean(out["label"][accepted] == out["truth"][accepted]) > 0.8 if accepted.any() else True
+    assert not out["given"].any()
+
+
+def test_audit_lists_sources_and_their_suspects(table, capsys):
+    command("audit t.csv --labels topic --weak llm --without truth --json")
+    (source,) = json.loads(capsys.readouterr().out)["sources"]
+    rows = [one["row"] for one in source["doubtful"]]
+    wrong = table["llm"].str.lower() != table["truth"]
+    assert len(rows) == 20
+    assert wrong[rows].mean() > 0.9
+
+
+def test_python(table):
+    frame = table.drop(columns="truth")
+    found = hidegl.label(frame, "topic", weak={"llm": "llm"}, effort="quick")
+    assert np.mean(found.labels == table["truth"]) > 0.93
+    assert found.model.sources_[0].name == "llm"
+    P = pd.DataFrame(np.eye(3)[[NAMES.tolist().index(name) for name in table["truth"]]], columns=NAMES)
+    by_numbers = hidegl.label(frame.drop(columns="llm"), "topic", weak={"sure": 0.8 * P + 0.1}, effort="quick")
+    assert np.mean(by_numbers.labels == table["truth"]) > 0.95
+    assert hidegl.audit(frame, "topic", weak={"llm": "llm"})[0].row < 12
+
+
+def test_weak_labels_are_whole_numbers_where_given_ones_are():
+    y, text = [0, 1, 0, 1, None, None, None, None], ["0", "1", "0", "1", "0", "1", "0", "1"]
+    X = np.array([[code, code] for code in (0, 1, 0, 1, 0, 1, 0, 1)], float)
+    found = hidegl.label(X, y, weak={"llm": text}, effort="quick")
+    assert found.labels.tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
+
+
+def test_names_differ_without_given_labels_too(table):
+    task = hidegl.read(table.drop(columns=["truth", "topic"]), weak={"llm": "llm"})
+    assert sorted({name for name in task.weak.sources["llm"] if name}) == NAMES.tolist()
+
+
+@pytest.mark.parametrize(
+    ("weak", "message"),
+    [
+        ({"llm": "lllm"}, "weak lllm: there is no such column and no such file: did you mean 'llm'"),
+        ({"llm": ["a"]}, "weak has 1 labels, but the data has 300 rows"),
+        ({"llm": [None] * 300}, "there is no label in labels, only blanks"),
+    ],
+)
+def test_errors(table, weak, message):
+    with pytest.raises(UsageError, match=message):
+        hidegl.label(table, "topic", weak=weak)
