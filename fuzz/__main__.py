@@ -8,10 +8,30 @@ import time
 
 from fuzz.running import CAMPAIGNS, run
 
-SHARES = {"matrices": 0.2, "models": 0.25, "checkpoints": 0.1, "commands": 0.2, "kills": 0.25}
+SHARES = {
+    "matrices": 0.15,
+    "models": 0.2,
+    "checkpoints": 0.08,
+    "commands": 0.15,
+    "requests": 0.08,
+    "databases": 0.08,
+    "caches": 0.04,
+    "sheets": 0.04,
+    "kills": 0.18,
+}
 """Of the time that each campaign gets."""
 
-LONG = {"matrices": 10_000, "models": 8_000, "checkpoints": 2_000, "commands": 3_000, "kills": 600}
+LONG = {
+    "matrices": 10_000,
+    "models": 8_000,
+    "checkpoints": 2_000,
+    "commands": 3_000,
+    "requests": 30_000,
+    "databases": 5_000,
+    "caches": 5_000,
+    "sheets": 20_000,
+    "kills": 700,
+}
 """How many cases a long run tries."""
 
 

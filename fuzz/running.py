@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-CAMPAIGNS = ("matrices", "models", "checkpoints", "commands", "kills")
+CAMPAIGNS = ("matrices", "models", "checkpoints", "commands", "requests", "databases", "caches", "sheets", "kills")
 
 HANGS = 60.0
 """A case that takes more seconds than this hangs."""

@@ -10,7 +10,17 @@ from fuzz.running import CAMPAIGNS, run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and signals are those of Unix")
 
-CASES = {"matrices": 30, "models": 60, "checkpoints": 60, "commands": 15, "kills": 4}
+CASES = {
+    "matrices": 30,
+    "models": 60,
+    "checkpoints": 60,
+    "commands": 15,
+    "requests": 200,
+    "databases": 40,
+    "caches": 30,
+    "sheets": 80,
+    "kills": 6,
+}
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)

@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pytest
 
@@ -94,6 +95,11 @@ HOSTILE = {
     "a text as row": f"{LABEL}, 'x', 1)",
     "a far row": f"{LABEL}, 50, 1)",
     "a row below zero": f"{LABEL}, -1, 1)",
+    "a text as batch": "UPDATE events SET batch = 'x'",
+    "a huge batch": "UPDATE events SET batch = 9223372036854775807",
+    "a text as the row of a class": "UPDATE events SET row = 'x' WHERE kind = 'class'",
+    "bytes as a name": "UPDATE events SET name = x'ff' WHERE kind = 'class'",
+    "a text as accuracy": "INSERT INTO progress (time, labels, accuracy, low, high) VALUES ('', 1, 'x', 0, 0)",
     "no table": "DELETE FROM facts WHERE name = 'fingerprint'",
 }
 
@@ -121,6 +127,16 @@ def test_a_file_that_hidegl_did_not_write_is_refused_with_one_line(path, before,
         assert str(refused.value).startswith(str(path))
         assert "\n" not in str(refused.value)
     assert time.monotonic() - begun < 5
+
+
+def test_wrong_names_of_key_columns_are_refused_with_one_line(path):
+    with LabelStore(path, KEYS) as store:
+        store.label_named([3, 4], "cat", "card")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE facts SET value = '{' WHERE name = 'key_columns'")
+    for read in (lambda: LabelStore(path, KEYS), lambda: read_labels(path, KEYS)):
+        with pytest.raises(OperationError, match="its fact key_columns is no list of names"):
+            read()
 
 
 def test_functions_that_a_file_names_are_not_run(path):
@@ -164,6 +180,26 @@ def test_vectors_that_others_planted_are_not_used(tmp_path, monkeypatch):
     assert read_vectors(path, 4) is None  # signed by somebody else
     keep(path, vectors, seconds=9)
     assert read_vectors(path, 4) is not None
+
+
+def test_a_folder_in_the_place_of_a_signature_costs_only_time(tmp_path):
+    path, vectors = tmp_path / ".hidegl_cache" / "abc.npy", np.eye(4, dtype=np.float32)
+    keep(path, vectors, seconds=9)
+    signature_file(path).unlink()
+    signature_file(path).mkdir()
+    keep(path, vectors, seconds=9)
+    assert read_vectors(path, 4) is None
+
+
+@pytest.mark.parametrize("days", [1e15, -1e20])
+def test_a_duration_beyond_all_time_is_no_panic(tmp_path, days):
+    path, book = tmp_path / "far.xlsx", openpyxl.Workbook()
+    book.active.append(["length"])
+    book.active.append([days])
+    book.active["A2"].number_format = "[h]:mm:ss"
+    book.save(path)
+    with pytest.raises(OperationError, match="has a date or a duration beyond all time: correct that cell"):
+        open_table(path)
 
 
 @on_unix

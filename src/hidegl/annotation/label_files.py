@@ -14,7 +14,7 @@ from hidegl.annotation.label_moves import add_keys, begin_anew, move_rows, moves
 from hidegl.annotation.label_schema import (
     SCHEMA,
     WITHOUT_KEYS,
-    check_schema,
+    as_unreadable_error,
     facts_of,
     remembered_columns,
     transaction,
@@ -29,30 +29,32 @@ def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
 
     It is refused if it belongs to another table, unless it has no labels.
     """
-    try:
+    with as_unreadable_error(path, "opened"):
         file = connected(path, check_same_thread=False, timeout=10)
-        file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = FULL")
-        if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            file.executescript(f"BEGIN;\n{SCHEMA}\nCOMMIT;")
-            with file:
-                file.executemany("INSERT INTO facts (value, name) VALUES (?, ?)", facts_of(keys))
-        check_schema(file, path)
-    except sqlite3.Error as error:
-        raise OperationError(f"{path} cannot be opened: {error}") from error
-    try:
-        moves = moves_in(file, path, keys)
-        if moves is None:
-            begin_anew(file, keys)
-            return file, None
-        with transaction(file):
-            if version_of(file) == WITHOUT_KEYS:
-                add_keys(file, keys)
-            move_rows(file, moves, keys)
-    except BaseException:
-        file.close()
-        raise
-    return file, moves.words
+        try:
+            return file, prepared(file, path, keys)
+        except BaseException:
+            file.close()
+            raise
+
+
+def prepared(file: sqlite3.Connection, path: Path, keys: RowKeys) -> str | None:
+    """Make the tables if there are none, and let events name rows by their numbers of today; what changed, in words."""
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("PRAGMA synchronous = FULL")
+    if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        file.executescript(f"BEGIN;\n{SCHEMA}\nCOMMIT;")
+        with file:
+            file.executemany("INSERT INTO facts (value, name) VALUES (?, ?)", facts_of(keys))
+    moves = moves_in(file, path, keys)
+    if moves is None:
+        begin_anew(file, keys)
+        return None
+    with transaction(file):
+        if version_of(file) == WITHOUT_KEYS:
+            add_keys(file, keys)
+        move_rows(file, moves, keys)
+    return moves.words
 
 
 def connected(path: Path | str, **options: Any) -> sqlite3.Connection:
@@ -136,7 +138,7 @@ def read_label_columns(path: Path) -> list[str]:
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The file, also where nothing can be written, which SQLite would do beside a file with a write-ahead log."""
     address = f"{path.absolute().as_uri()}?mode=ro"
-    try:
+    with as_unreadable_error(path):
         with closing(connected(address, uri=True)) as file:
             try:
                 file.execute("PRAGMA user_version")
@@ -147,5 +149,3 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
                 address += "&immutable=1"
         with closing(connected(address, uri=True)) as file:
             yield file
-    except sqlite3.Error as error:
-        raise OperationError(f"{path} cannot be read: {error}") from error

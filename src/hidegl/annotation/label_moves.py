@@ -14,6 +14,7 @@ from hidegl.annotation.label_schema import (
     VERSION,
     WITHOUT_KEYS,
     check_schema,
+    check_values,
     facts_of,
     key_columns,
     now,
@@ -60,6 +61,7 @@ class Moves(NamedTuple):
 def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | None:
     """Where the rows of a file are in a table; None if it was made for another table and has no labels."""
     check_schema(file, path)
+    check_values(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
     if not str(facts.get("n_rows")).isdecimal() or "fingerprint" not in facts:
         raise OperationError(f"{path} is damaged: it does not name its table")

@@ -113,6 +113,25 @@ CREATE VIEW classes AS
 
 """
 
+KINDS = {
+    "facts": {"name": "text", "value": "text"},
+    "events": {
+        **dict.fromkeys(("time", "source", "kind"), "text"),
+        **dict.fromkeys(("name", "colour", "key"), "text null"),
+        **dict.fromkeys(("row", "class", "merged_into", "deleted", "skipped", "target"), "integer null"),
+        "batch": "integer",
+    },
+    "row_keys": {"row": "integer", "key": "text"},
+    "progress": {"time": "text", "labels": "integer", **dict.fromkeys(("accuracy", "low", "high"), "real")},
+}
+"""What the columns of each table hold."""
+
+LARGEST = 2**53
+"""No number of a row, a class or a batch is larger."""
+
+LONGEST_REASON = 200
+"""How many characters of SQLite's own words are said."""
+
 SCHEMAS = {
     WITHOUT_KEYS: EVENTS.format(WITHOUT_KEYS) + LABELS_WITHOUT_KEYS,
     VERSION: EVENTS.format(VERSION) + ROW_KEYS + "".join(LABELS_VIEWS),
@@ -136,6 +155,30 @@ def check_schema(file: sqlite3.Connection, path: Path) -> None:
             f"{path} is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels are taken "
             f"over from a CSV file with the columns row and label"
         )
+
+
+def check_values(file: sqlite3.Connection, path: Path) -> None:
+    """Raise an error if a cell holds what hidegl does not write there: SQLite itself lets any column hold anything."""
+    for table, columns in KINDS.items():
+        if file.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is None:
+            continue  # files of version 0.2 have no keys
+        for name, kinds in columns.items():
+            allowed = ", ".join(f"'{kind}'" for kind in kinds.split())
+            wrong = f"typeof({name}) NOT IN ({allowed})"
+            if "integer" in kinds:
+                wrong += f" OR {name} NOT BETWEEN -{LARGEST} AND {LARGEST}"
+            if file.execute(f"SELECT 1 FROM {table} WHERE {wrong}").fetchone() is not None:
+                raise OperationError(f"{path} is damaged: its table {table} holds something else than {name}s")
+
+
+@contextmanager
+def as_unreadable_error(path: Path, what: str = "read") -> Iterator[None]:
+    """A context in which errors of SQLite, and texts that are none, become an `OperationError` of one line."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise OperationError(f"{path} cannot be {what}: {line[:LONGEST_REASON]}") from error
 
 
 def parts_of_schema(file: sqlite3.Connection) -> dict[str, str]:

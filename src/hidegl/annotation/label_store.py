@@ -26,7 +26,7 @@ from hidegl.annotation.label_events import (
     with_keys,
 )
 from hidegl.annotation.label_files import opened, owned
-from hidegl.annotation.label_schema import key_columns, now, remember_columns
+from hidegl.annotation.label_schema import as_unreadable_error, key_columns, now, remember_columns
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
 
@@ -48,13 +48,14 @@ class LabelStore:
         try:
             self._file, self.changes = opened(path, keys)
             self._identity = identity(path)
-            names = key_columns(dict(self._file.execute("SELECT name, value FROM facts")))
-            self._keys = keys.by(names) or keys
-            self._contents = checked_contents(path, self._file, keys.n_rows)
+            with as_unreadable_error(path):
+                names = key_columns(dict(self._file.execute("SELECT name, value FROM facts")))
+                self._keys = keys.by(names) or keys
+                self._contents = checked_contents(path, self._file, keys.n_rows)
+                self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
         except BaseException:
             self._owner.close()
             raise
-        self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
 
     def close(self) -> None:
         with self._writing, self._mutex:
@@ -229,7 +230,7 @@ class LabelStore:
 
     def progress(self) -> list[Progress]:
         """How the expected accuracy grew."""
-        with self._writing:
+        with self._writing, as_unreadable_error(self.path):
             return self._file.execute("SELECT labels, accuracy, low, high FROM progress ORDER BY id").fetchall()
 
     # Writing

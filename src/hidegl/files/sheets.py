@@ -50,6 +50,10 @@ def read_xlsx(path: Path) -> MemoryTable:
         header, *lines = book.get_sheet_by_index(number).to_python() or [[]]
     except CalamineError as error:
         raise damaged(path) from error
+    except BaseException as error:
+        if type(error).__name__ not in ("OverflowError", "PanicException"):  # the latter is of the reader's Rust
+            raise
+        raise OperationError(f"{path} has a date or a duration beyond all time: correct that cell") from error
     names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hidegl.basics.archives import EMBEDDER, prefixed, read_archive, under, write_archive
 from hidegl.basics.signatures import is_signed, sign
 from hidegl.basics.stored import Stored
-from hidegl.basics.whole_files import replacing
+from hidegl.basics.whole_files import NotAFileError, replacing
 from hidegl.embedding import ImageEmbedder, TextEmbedder, load_embedder
 from hidegl.embedding.embedder_state import embedder_values
 from hidegl.embedding.image_ways import OWN
@@ -61,7 +61,7 @@ def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
 def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> None:
     """Write vectors to the cache, if they took long; if it cannot be done, the next command computes them again."""
     if is_worth_it(path, seconds):
-        with suppress(OSError):
+        with suppress(OSError, NotAFileError):
             make_folder(path.parent)
             with replacing(path) as file:
                 np.save(file, vectors)
@@ -84,7 +84,7 @@ def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) ->
     """Write an embedder to the cache, if it took long to choose."""
     if is_worth_it(path, seconds):
         values, arrays = embedder.__hidegl_state__()
-        with suppress(OSError):
+        with suppress(OSError, NotAFileError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, prefixed(EMBEDDER, arrays))
             sign(path)
@@ -107,7 +107,7 @@ def keep_tuned(path: Path | None, embedder: TextEmbedder, seconds: float) -> Non
     if is_worth_it(path, seconds):
         values, arrays = embedder.__hidegl_state__()
         arrays = prefixed(EMBEDDER, arrays) | prefixed(LEARNED, embedder.learned_["tuned"].arrays)
-        with suppress(OSError):
+        with suppress(OSError, NotAFileError):
             make_folder(path.parent)
             write_archive(path, {"embedder": values}, arrays)
             sign(path)
