@@ -17,6 +17,7 @@ from hidegl.cli.inspecting import inspect
 from hidegl.cli.model_commands import predict, report
 from hidegl.cli.options import (
     Accept,
+    Classes,
     ColumnNames,
     Data,
     Effort,
@@ -78,6 +79,7 @@ def label(
     data: Data,
     labels: Labels = None,
     weak: Weak = None,
+    classes: Classes = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")] = None,
@@ -110,7 +112,8 @@ def label(
     [dim]hidegl label digits.csv --labels digit --accept 0.95[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
-    from hidegl.cli import classes, outputs, trust
+    from hidegl.cli import outputs, trust
+    from hidegl.cli.classes import class_rows, show_classes
     from hidegl.intake import input_options, notes, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
@@ -126,7 +129,7 @@ def label(
     check_distinct(written, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune, weak=weak)
+    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune, weak=weak, class_texts=classes)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     acceptance = None if accept is None else learned.acceptance(accept)
@@ -139,13 +142,13 @@ def label(
             results.write_report_of(report, learned, task, tally, seconds, accept)
     named = {"output": out, "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
-    classes.show_classes(screen, tally)
+    show_classes(screen, tally)
     screen.note("labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s")
     facts = trust.show_trust(screen, task, learned, tally, acceptance)
     for what, path in wrote.items():
         screen.note(what, str(path))
     counts = {"rows": task.table.n_rows, "labels": int(tally.given.sum()), "seconds": round(seconds, 3)}
-    facts |= {"classes": classes.class_rows(tally), "columns": task.column_facts}
+    facts |= {"classes": class_rows(tally), "columns": task.column_facts}
     screen.result({**counts, **facts, **wrote})
 
 
@@ -155,6 +158,7 @@ def suggest(
     n: Annotated[int, typer.Option("-n", help="The number of rows.", metavar="NUMBER")] = 20,
     labels: Labels = None,
     weak: Weak = None,
+    classes: Classes = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     merge_names: MergeNames = False,
@@ -189,7 +193,7 @@ def suggest(
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(safe_csv=safe_csv, weak=weak)
+    )._replace(safe_csv=safe_csv, weak=weak, class_texts=classes)
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n > free:
@@ -210,6 +214,7 @@ def audit(
     data: Data,
     labels: Labels = None,
     weak: Weak = None,
+    classes: Classes = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
     effort: Effort = "quick",
@@ -242,7 +247,7 @@ def audit(
         check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="judge", safe_csv=safe_csv, weak=weak)
+    )._replace(labels_to="judge", safe_csv=safe_csv, weak=weak, class_texts=classes)
     task = tasks.Task.read(source, screen.notes, asked)
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     judged = learned.audit() if len(learned.given_labels_.rows) else []

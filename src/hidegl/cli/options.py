@@ -40,6 +40,16 @@ Weak = Annotated[
         show_default=False,
     ),
 ]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        help="Texts: the names of the classes, or a file with a line NAME: DESCRIPTION for each. Rows that are most "
+        "like them count as labels that may be wrong. It works with no label at all.",
+        metavar="A,B,…|FILE",
+        show_default=False,
+    ),
+]
 Id = Annotated[str | None, typer.Option("--id", help="The column with the ids of the rows.", metavar="COLUMN")]
 ColumnNames = Annotated[
     str | None, typer.Option(help="The columns to learn from, separated by commas.", metavar="A,B,…")

@@ -43,6 +43,7 @@ def read(
     cache: bool = True,
     tune: bool = False,
     weak: Mapping[str, Any] | None = None,
+    class_texts: Any = None,
 ) -> Task:
     """Rows to learn from, labels, and the embedder, from whatever you have. Nothing is printed.
 
@@ -82,6 +83,9 @@ def read(
     weak : dict, default=None
         Labels of sources that are often wrong, such as a language model, by their names: a column, a file, labels as in
         `labels`, or probabilities in a table with one column per class.
+    class_texts : list, dict or path, default=None
+        Of texts: the names of the classes, or a dict or file with a description of each. Rows that are most like them
+        are one more weak source. It works with no label at all.
 
     Examples
     --------
@@ -108,6 +112,7 @@ def read(
             None if table is None else Path(table),
             tune=tune,
             weak=weak,
+            class_texts=class_texts,
         )
         return Task.read(source, Notes(words=in_python), options)
 
@@ -136,8 +141,8 @@ def label(
     random_state : int, default=0
         The seed: the same seed gives the same labels.
     **options
-        `weak`, `text`, `columns`, `without`, `kinds`, `id`, `embedder`, `table`, `encoding`, `merge_names`, `cache`
-        and `tune`, as in `hidegl.read`.
+        `weak`, `class_texts`, `text`, `columns`, `without`, `kinds`, `id`, `embedder`, `table`, `encoding`,
+        `merge_names`, `cache` and `tune`, as in `hidegl.read`.
 
     Examples
     --------

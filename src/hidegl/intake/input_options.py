@@ -41,6 +41,9 @@ class InputOptions(NamedTuple):
     weak: Any = None
     """Weak sources: columns and files, or a dict from their names to places."""
 
+    class_texts: Any = None
+    """The names of classes, or a text about each: names with commas, a file, a list or a dict."""
+
 
 def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
     """The kinds of columns in the value of --as, such as price=number,when=date."""

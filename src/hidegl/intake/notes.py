@@ -71,4 +71,5 @@ def in_python(text: str) -> str:
     """The same text with options named as in Python: `labels` in place of `--labels`."""
     text = re.sub(r"`hidegl (\w+)[^`]*`", r"`hidegl.\1`", text)
     text = re.sub(r"(?<![\w-])--as\b", "kinds", text)
+    text = re.sub(r"(?<![\w-])--classes\b", "class_texts", text)
     return re.sub(r"(?<![\w-])--([a-z]+)(?:-([a-z]+))?", lambda m: m[1] + (f"_{m[2]}" if m[2] else ""), text)

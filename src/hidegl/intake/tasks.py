@@ -26,6 +26,7 @@ from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.intake.class_names import read_class_texts, with_class_names
 from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_labels import GivenLabels, find_labels
 from hidegl.intake.input_options import InputOptions, kinds_in, split
@@ -113,13 +114,13 @@ class Task:
             kinds_wanted=kinds_in(options.kinds),
         )
         chosen.left_out.update(dict.fromkeys(weak.columns, "a weak source"))
-        if options.embedder is not None and chosen.kind != "texts":
-            raise UsageError(
-                f"--embedder is for texts, but {source} is learned from {chosen}: name the text with --text"
-            )
-        if options.tune and chosen.kind != "texts":
-            raise UsageError(f"--tune is for texts, but {source} is learned from {chosen}: name the text with --text")
-        if not weak.sources:
+        of_texts = {"--embedder": options.embedder, "--tune": options.tune, "--classes": options.class_texts}
+        for option, value in of_texts.items():
+            if value and chosen.kind != "texts":
+                raise UsageError(
+                    f"{option} is for texts, but {source} is learned from {chosen}: name the text with --text"
+                )
+        if not weak.sources and options.class_texts is None:
             given.require(options.labels_to, source)
         task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes, weak=weak)
         if options.store is not None and options.store.exists():
@@ -138,6 +139,7 @@ class Task:
             "--as": options.kinds,
             "--text": options.text,
             "--table": options.table,
+            "--classes": options.class_texts,
         }
         if options.tune:
             raise UsageError(f"--tune is for texts, but {source} holds images")
@@ -188,6 +190,9 @@ class Task:
             self.rows, embedder = vectors.learned(texts, options.embedder or "auto", y)
             embedder.columns = columns.features
             self.embedder = embedder
+            if options.class_texts is not None:
+                read = read_class_texts(options.class_texts)
+                self.weak = with_class_names(self.weak, self.labels, self.rows, embedder, read, self.notes)
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
             self.rows = read_rows(self.source.pattern, columns.features)
         elif columns.kind == "table":

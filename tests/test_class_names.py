@@ -1,0 +1,89 @@
+"""The names of classes as a weak source, with and without given labels."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hidegl
+from commands import hidegl as command
+from hidegl.basics.errors import UsageError
+from hidegl.intake.class_names import ROWS_PER_CLASS, cosines, read_class_texts
+
+WORDS = {
+    "car": ["car", "engine", "wheel", "brake", "drive", "motor"],
+    "food": ["food", "bread", "cheese", "soup", "cook", "taste"],
+    "weather": ["weather", "rain", "sun", "wind", "cloud", "storm"],
+}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Texts of three kinds, of which some have the name of their class in them: texts, classes."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(list(WORDS), 240)
+    return [" ".join([*rng.choice(WORDS[name], 3), *rng.choice(["the", "a", "of", "my"], 2)]) for name in y], y
+
+
+def test_names_alone_label_all_rows(texts):
+    rows, y = texts
+    found = hidegl.label(rows, class_texts=list(WORDS), embedder="words", effort="quick")
+    assert np.mean(found.labels == y) > 0.9
+    assert not found.given.any()
+    assert [source.name for source in found.model.sources_] == ["class names"]
+    assert found.model.sources_[0].n_rows <= len(WORDS) * ROWS_PER_CLASS
+
+
+def test_names_fill_in_classes_without_labels(texts):
+    rows, y = texts
+    given = {row: y[row] for row in range(40) if y[row] != "food"}
+    alone = hidegl.label(rows, given, embedder="words", effort="quick")
+    found = hidegl.label(rows, given, class_texts=list(WORDS), embedder="words", effort="quick")
+    assert not np.any(alone.labels == "food")
+    assert np.mean(found.labels[y == "food"] == "food") > 0.8
+    assert np.mean(found.labels == y) > 0.9
+
+
+def test_names_that_mean_nothing_cost_nothing(texts):
+    rows, y = texts
+    given = {row: y[row] for row in range(30)}
+    turned = {"car": "soup", "food": "storm", "weather": "engine"}
+    alone = hidegl.label(rows, given, embedder="words", effort="quick")
+    found = hidegl.label(rows, given, class_texts=turned, embedder="words", effort="quick")
+    assert np.mean(found.labels == y) > np.mean(alone.labels == y) - 0.01
+
+
+def test_the_command_line(texts, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows, y = texts
+    pd.DataFrame({"text": rows}).to_csv("t.csv", index=False)
+    (tmp_path / "classes.txt").write_text("car: engine and wheels\nfood: bread and cheese\n\nweather: rain, sun\n")
+    command("label t.csv --classes classes.txt --embedder words --effort quick --json")
+    found = json.loads(capsys.readouterr().out)
+    assert np.mean(pd.read_csv("t.labelled.csv")["label"] == y) > 0.9
+    assert found["sources"][0]["name"] == "class names"
+    assert "no-given-labels" in [note["code"] for note in found["notes"]]
+    command("label t.csv --classes car,food,weather --embedder words --effort quick -o b.csv")
+    assert np.mean(pd.read_csv("b.csv")["label"] == y) > 0.9
+
+
+def test_what_names_can_be(tmp_path):
+    assert read_class_texts("lost_card, top-up") == {"lost_card": "lost card", "top-up": "top up"}
+    assert read_class_texts(["a", "b"]) == {"a": "a", "b": "b"}
+    assert read_class_texts({"a": "about a", "b": None}) == {"a": "about a", "b": "b"}
+    table = tmp_path / "classes.csv"
+    table.write_text("class,description\na_1,money back\nb,\n")
+    assert read_class_texts(table) == {"a_1": "a 1: money back", "b": "b"}
+
+
+def test_errors(texts, tmp_path):
+    with pytest.raises(UsageError, match="class_texts must name two classes or more, got 1"):
+        hidegl.label(texts[0], class_texts=["car"], embedder="words")
+    with pytest.raises(UsageError, match="class_texts is for texts, but an array of 4 columns is learned from"):
+        hidegl.label(np.eye(4), class_texts=["a", "b"])
+
+
+def test_cosines():
+    found = cosines(np.array([[3.0, 0], [1, 1], [0, 0]]), np.array([[1.0, 0], [0, 2]]))
+    assert np.allclose(found, [[1, 0], [0.5**0.5, 0.5**0.5], [0, 0]])
