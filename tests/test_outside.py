@@ -100,6 +100,9 @@ HOSTILE = {
     "a text as the row of a class": "UPDATE events SET row = 'x' WHERE kind = 'class'",
     "bytes as a name": "UPDATE events SET name = x'ff' WHERE kind = 'class'",
     "a text as accuracy": "INSERT INTO progress (time, labels, accuracy, low, high) VALUES ('', 1, 'x', 0, 0)",
+    "a far row of a class": "UPDATE events SET row = 77 WHERE kind = 'class'",
+    "a class without a name": "UPDATE events SET name = NULL WHERE kind = 'class'",
+    "a class without a number": "UPDATE events SET class = NULL WHERE kind = 'class'",
     "no table": "DELETE FROM facts WHERE name = 'fingerprint'",
 }
 

@@ -205,6 +205,19 @@ def test_long_names_fit_a_phone(browser, tmp_path):
     tab.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_the_page(browser, page, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    tab = opened(browser, page, color_scheme=scheme, viewport={"width": 390, "height": 900})
+    for what in ("folded", "open"):
+        found = axe.run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+        assert found.violations_count == 0, (what, found.generate_report())
+        for summary in tab.locator("summary").all():
+            summary.click()
+        tab.wait_for_timeout(300)
+    tab.close()
+
+
 @pytest.mark.parametrize(("width", "highest"), [(1280, 2900), (390, 5000)])
 def test_the_page_is_short_and_its_tables_can_be_moved(browser, page, width, highest):
     tab = opened(browser, page, viewport={"width": width, "height": 900})

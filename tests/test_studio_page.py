@@ -302,6 +302,14 @@ def test_the_page_fits_and_everybody_can_use_it(browser, texts, size):
         assert tab.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["viewport"]["width"]
         found = axe.run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
         assert found.violations_count == 0, (name, found.generate_report())
+    tab.click("#tab-next")
+    for name, keys in (("export", "Control+s"), ("keys", "?")):
+        tab.keyboard.press(keys)
+        tab.wait_for_selector("dialog")
+        tab.wait_for_timeout(120)
+        found = axe.run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+        assert found.violations_count == 0, (name, found.generate_report())
+        tab.keyboard.press("Escape")
     colours = tab.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
     lightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours]
     assert (lightness[0] > lightness[1]) == (size == "dark")
@@ -584,6 +592,9 @@ def test_the_first_screen_asks_for_a_name_and_keys_count_at_once(browser, tmp_pa
         tab = opened(browser, address)
         assert tab.evaluate("document.activeElement.id") == "new-class"
         assert "Name this row’s class" in tab.inner_text("#choices")
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+        found = axe.run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]})
+        assert found.violations_count == 0, found.generate_report()
         text, field = tab.locator("article.card p.text").bounding_box(), tab.locator("#new-class").bounding_box()
         assert 0 < field["y"] - (text["y"] + text["height"]) < 320  # right under the row, not at the foot of the page
         assert tab.locator(".cells dd:visible").count() == 3
@@ -701,6 +712,8 @@ def test_the_page_says_how_far_embedding_is(browser, tmp_path):
         waiting.passed("embedding", 0.72)
         tab.wait_for_selector("#what:text('embedding: 72 %')")
         assert tab.evaluate("document.querySelector('progress').value") == 0.72
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+        assert axe.run(tab, options={"runOnly": ["wcag2a", "wcag2aa"]}).violations_count == 0
         without = httpx.get(f"http://127.0.0.1:{place.port}/waiting")
         assert without.status_code == 401
     session = open_session(path, embedder="words")

@@ -60,6 +60,7 @@ html_title = "hidegl"
 html_favicon = "static/logo.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": [], "api": []}

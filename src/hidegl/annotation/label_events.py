@@ -237,6 +237,8 @@ def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
             batch.changes.append(("skip", row, contents.skipped.get(row), True if rest[-1] else None))
         elif kind == "class":
             name, colour, key, merged, deleted, _ = rest
+            if name is None or label is None or row is not None:
+                raise DamagedLabelsError(f"batch {number} makes a class without a name or number, or with a row")
             made = LabelClass(label, name, colour, key, merged, bool(deleted))
             batch.changes.append(("class", label, contents.classes.get(label), made))
     finish(contents, batch)

@@ -70,6 +70,8 @@ def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | Non
     if version_of(file) == WITHOUT_KEYS:
         if n_before == keys.n_rows and same:
             rows = {row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")}
+            if not rows <= set(range(n_before)):
+                raise OperationError(f"{path} is damaged: it names rows that the table does not have")
             return Moves({row: row for row in rows}, n_before, n_before, 0, 0, 0)
         if not labelled:
             return None
