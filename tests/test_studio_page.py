@@ -645,6 +645,13 @@ def test_single_keys_can_be_turned_off(browser, many_texts):
     tab.close()
 
 
+BETTER_MODEL = """import('/page/model.js').then(({ model, take }) => {
+    const { number } = model.state;
+    take({ ...model.state, number: number + 0.1, is_best: false });
+    take({ ...model.state, number: number + 0.2, is_best: true });
+})"""
+
+
 def test_files_are_named_before_they_are_written_and_search_follows_the_typing(browser, many_texts):
     session, address = many_texts
     tab = opened(browser, address)
@@ -658,6 +665,9 @@ def test_files_are_named_before_they_are_written_and_search_follows_the_typing(b
     assert finish["y"] - close["y"] > 150
     tab.keyboard.press("Escape")
     assert "points" in tab.inner_text("#progress")
+
+    tab.evaluate(BETTER_MODEL)
+    said(tab, "The better model has taken over, so numbers and map have changed")
 
     tab.click("#tab-search")
     tab.keyboard.type("wheel", delay=20)
