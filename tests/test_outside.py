@@ -132,13 +132,21 @@ def test_a_file_that_hidegl_did_not_write_is_refused_with_one_line(path, before,
     assert time.monotonic() - begun < 5
 
 
-def test_wrong_names_of_key_columns_are_refused_with_one_line(path):
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("{", "its fact key_columns is no list of names"),
+        ("[]", "by columns that its own table does not have"),
+        ('["other"]', "by columns that its own table does not have"),
+    ],
+)
+def test_wrong_names_of_key_columns_are_refused_with_one_line(path, names, words):
     with LabelStore(path, KEYS) as store:
         store.label_named([3, 4], "cat", "card")
     with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE facts SET value = '{' WHERE name = 'key_columns'")
+        file.execute("UPDATE facts SET value = ? WHERE name = 'key_columns'", (names,))
     for read in (lambda: LabelStore(path, KEYS), lambda: read_labels(path, KEYS)):
-        with pytest.raises(OperationError, match="its fact key_columns is no list of names"):
+        with pytest.raises(OperationError, match=words):
             read()
 
 

@@ -78,6 +78,8 @@ def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | Non
         raise OtherTableError(f"{path} labels {other_table(n_before, keys)}. {ADVICE_WITHOUT_KEYS}")
     stored = dict(file.execute("SELECT row, key FROM row_keys"))
     own = keys.by(key_columns(facts))
+    if own is None and same and n_before == keys.n_rows:
+        raise OperationError(f"{path} is damaged: it knows its rows by columns that its own table does not have")
     found = {} if own is None else placed_rows(stored, own)
     if not found and not (same and n_before == keys.n_rows):
         if not labelled:
