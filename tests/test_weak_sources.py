@@ -62,13 +62,21 @@ def test_a_source_on_a_few_rows_is_believed_there(problem):
     assert np.mean(fitted.transduction_[rows] == y[rows]) >= np.mean(said[rows] == y[rows]) - 0.02
 
 
-def test_a_source_that_guesses_changes_nothing(problem):
+def test_a_source_that_guesses_costs_nothing(problem):
     X, y = problem
     guesses = np.random.default_rng(4).integers(0, N_CLASSES, len(y))
     fitted = model().fit(X, few(y, 40))
+    alone = share_right(fitted, y)
+    assert share_right(fitted.relabel(few(y, 40), weak={"dice": guesses}), y) > alone - 0.01
+    assert fitted.sources_[0].accuracy < 0.45
+
+
+def test_a_source_below_chance_is_not_used(problem):
+    X, y = problem
+    fitted = model().fit(X, few(y, 40))
     before = fitted.label_distributions_.copy()
     with pytest.warns(UserWarning, match="no weak source is clearly better than chance"):
-        fitted.relabel(few(y, 40), weak={"dice": guesses})
+        fitted.relabel(few(y, 40), weak={"liar": source(y, 0.1)})
     assert not fitted.sources_[0].used
     assert np.array_equal(fitted.label_distributions_, before)
 

@@ -18,7 +18,9 @@ from hidegl.showing.words import WORTH_SAYING
 
 
 def familiarity_of(model: Model, task: Task) -> NDArray[np.float64]:
-    """How near each row is to any label; 0 if it is empty."""
+    """How near each row is to any label; 0 if it is empty. Weak sources alone may label every row: then it is 1."""
+    if not len(model.given_labels_.rows):
+        return np.where(are_empty(task), 0.0, 1.0)
     return np.where(are_empty(task), 0.0, np.asarray(model.familiarity(task.rows)))
 
 

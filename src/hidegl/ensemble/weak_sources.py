@@ -37,11 +37,18 @@ SURE_SHARE, FEWEST_SURE, SURE_WEIGHT = 0.15, 20, 60.0
 """A source is judged on this share of the rows, those about which the other evidence is most certain, on so many rows
 at least. They count as no more than so many given labels."""
 
+ENOUGH_CHECKED = 20.0
+"""With so many given labels on the rows of a source, those count half: given labels judge it first."""
+
 SLOPES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """s, the inverse temperature of what the sources taught."""
 
 POWERS_OF_GOLD = {1.0: 0.0, 0.6: -0.3, 0.3: -0.8, 0.0: -1.5}
 """g, and its log-prior."""
+
+SAID_WEIGHT = 50.0
+"""All that sources say counts as so many given labels more than there are, when s and g are chosen: mistakes that
+depend on the row would make a kernel that repeats them look right."""
 
 STEPS = 3
 DEVIATIONS = 1.5
@@ -145,15 +152,16 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
 
 def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[float, float, Matrix]:
     """g, s and the log-probabilities of rows without their own weak labels: those under which the given labels and what
-    the sources say are most likely.
+    the sources say are most likely. Where there are given labels, all that sources say counts as little more than they.
     """
     gold, learning, flat = scene.is_gold, scene.learning, np.zeros(evidence.shape)
     powers = {0.0: 0.0} if scene.log_gold is None else POWERS_OF_GOLD
+    weight = min(1.0, (SAID_WEIGHT + gold.sum()) / max(len(learning), 1)) if gold.any() else 1.0
     best = (-np.inf, 0.0, 0.0, flat)
     for (power, log_prior), slope in product(powers.items(), SLOPES if scores is not None else SLOPES[:1]):
         logits = flat if scene.log_gold is None else power * scene.log_gold
         log_rows = log_softmax(logits if scores is None else logits + slope * scores, axis=1)
-        value = log_prior + logsumexp(log_rows[learning] + evidence[learning], axis=1).sum()
+        value = log_prior + weight * logsumexp(log_rows[learning] + evidence[learning], axis=1).sum()
         value += log_rows[gold, scene.gold[gold]].sum()
         best = max(best, (value, power, slope, log_rows), key=lambda one: one[0])
     return best[1:]
@@ -187,7 +195,8 @@ def judged(scene: Scene) -> SourceTrust:
     log_posterior += (PRIOR_WRONG - 1 + wrong) * np.log(1 - ACCURACIES)
     for number, accuracy in enumerate(ACCURACIES):
         found = explained_by(scene, [accuracy])
-        log_posterior[number] -= surprise(found.log_rows[scene.learning], votes[scene.learning], accuracy)
+        own = found.log_rows[scene.learning], votes[scene.learning]
+        log_posterior[number] -= surprise(*own, accuracy) / (1 + counts.sum() / ENOUGH_CHECKED)
         log_posterior[number] += found.log_rows[scene.is_gold, scene.gold[scene.is_gold]].sum()
     chances = np.exp(log_posterior - log_posterior.max())
     return SourceTrust(chances / chances.sum())

@@ -20,8 +20,10 @@ from hidegl.basics.threads import BLAS_THREADS
 from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
-from hidegl.ensemble.together import ViewMembers, label_together, members_of_views
+from hidegl.ensemble.together import label_together, members_of_views
 from hidegl.estimators.calibrated import CalibratedModel
+from hidegl.estimators.chosen_settings import chosen_settings
+from hidegl.estimators.extending import are_far, extended_labels, extended_spreaders, warn_of_far
 from hidegl.estimators.known_sources import KnownSources, with_sources
 from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
 from hidegl.files.input_rows import rows_from
@@ -147,7 +149,7 @@ class AutoHiDeGL(CalibratedModel):
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
             spreaders = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
-            self._members: tuple[ViewMembers, ...] | None = None
+            self._members = None
             progress.passing("labelling")
             self._label(labels, spreaders, sources)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(spreaders))}")
@@ -164,6 +166,26 @@ class AutoHiDeGL(CalibratedModel):
         sources = self._sources.said if weak is None else read_sources(weak, self.n_rows_, labels.classes)
         with BLAS_THREADS.one_each():
             return self._label(labels, self._spreaders, sources)
+
+    def extend(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Let new rows join those of the fit, as the last ones, and label all rows again. No points are learned.
+
+        X is as in `predict`, and y has labels of the new rows, if there are some. Weak sources say nothing of them. A
+        warning says if many rows are far from every group; then fit again with all rows.
+        """
+        check_is_fitted(self)
+        new, before = self._prepared(X).persist(), (self._rows, self._members)
+        labels = extended_labels(self.given_labels_.of_present_classes, new.n_rows, y)
+        if self._rows is not None:
+            warn_of_far(are_far(self._rows, new))
+        spreaders = extended_spreaders(self._spreaders, new)
+        try:
+            self._rows, self._members = None if self._rows is None else self._rows.followed_by(new), None
+            with BLAS_THREADS.one_each():
+                return self._label(labels, spreaders, self._sources.said)
+        except BaseException:
+            self._rows, self._members = before
+            raise
 
     def _check_parameters(self) -> None:
         check_name("effort", self.effort, EFFORTS)
@@ -195,7 +217,7 @@ class AutoHiDeGL(CalibratedModel):
             seeds, preparation = found
         self._effort, self._seed, self._preparation = self.effort, seeds[0], preparation
         progress.passing("preparing", rows.n_rows)
-        self._rows: Rows | None = preparation.of(rows).persist()
+        self._rows = preparation.of(rows).persist()
         plans = member_plans(self.effort, rows.n_rows, n_labels, preparation.spans)
         return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
 
@@ -217,22 +239,7 @@ class AutoHiDeGL(CalibratedModel):
     @property
     def settings_(self) -> dict[str, Any]:
         self._require_fit("settings_")
-        structures, mixture = self.structures_, self._mixture
-        settings: dict[str, Any] = {
-            "effort": self._effort,
-            "preprocess": self._preparation.preprocess,
-            "dtype": self._preparation.dtype,
-            "n_components": sum(part.width for part in self._preparation.parts),
-            "n_points": [structure.n_points for structure in structures],
-            "sigma": [structure.sigma for structure in structures],
-        }
-        if mixture.labels.any:
-            settings |= mixture.settings
-            if self.views_:
-                weights = mixture.column_weights([structure.columns for structure in structures])
-                spans = zip(self.views_, self._preparation.spans, strict=True)
-                settings["view_weights"] = {name: weights.get(columns, 0.0) for name, columns in spans}
-        return settings
+        return chosen_settings(self._effort, self._preparation, self.structures_, self._mixture, self.views_)
 
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""

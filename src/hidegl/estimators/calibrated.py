@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.checks import check_count, check_name
 from hidegl.basics.linalg import Vector
+from hidegl.ensemble.together import ViewMembers
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.known_sources import KnownSources
 from hidegl.estimators.model import Model
@@ -17,6 +18,7 @@ from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccurac
 from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.cover import GroupKernel
 from hidegl.questions.suggestions import MORE_LABELS
+from hidegl.rows.base import Rows
 
 FURTHER = 2.0
 """Labels gain this many times the uncertainty that they cover by themselves: other rows are labelled better, too.
@@ -28,6 +30,11 @@ class CalibratedModel(Model):
     """A model of whose labels with a confidence of p a share of p is right."""
 
     _sources: KnownSources
+    _rows: Rows | None
+    """The prepared rows of the fit; None for a model that was loaded."""
+
+    _members: tuple[ViewMembers, ...] | None
+    """The structures of each view; None before labels are spread."""
 
     @property
     def sources_(self) -> tuple[JudgedSource, ...]:

@@ -107,6 +107,10 @@ class Rows(ABC):
         """Blocks of these rows and of the same rows in other forms, side by side; None unless all of them are kept."""
         return None
 
+    def followed_by(self, others: Rows) -> Rows:
+        """These rows, and after them others of the same form, kept where they are."""
+        raise ValueError("new rows can join rows in memory only: fit again with all rows")
+
     @abstractmethod
     def blocks(self) -> Generator[Block]:
         """All rows in their order, a block at a time on this host."""

@@ -19,7 +19,7 @@ from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.progress import block_done
 from hidegl.basics.threads import in_order
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
-from hidegl.rows.side_by_side import SideBySide
+from hidegl.rows.side_by_side import SideBySide, joined
 
 T = TypeVar("T")
 
@@ -75,6 +75,13 @@ class LocalRows(Rows):
         return LocalRows(
             SideBySide.of(self.collect(), *(rows.collect() for rows in others)), block_rows=self._block_rows
         )
+
+    def followed_by(self, others: Rows) -> LocalRows:
+        if not (isinstance(others, LocalRows) and self.is_kept and others.is_kept):
+            return super().followed_by(others)  # type: ignore[return-value]
+        parts = [self.collect(), others.collect()]
+        source = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else joined(parts)
+        return LocalRows(source, block_rows=self._block_rows)
 
     def collect(self) -> Block:
         """What is kept is not copied: it must not be changed."""

@@ -21,7 +21,7 @@ from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate, sample_indices
 from hidegl.rows.local import apply, mapped
-from hidegl.rows.side_by_side import SideBySide
+from hidegl.rows.side_by_side import SideBySide, joined
 
 try:
     import torch
@@ -73,7 +73,7 @@ class TensorRows(Rows):
         if self.is_kept:
             return self
         room = free_memory(self.device) // 2
-        first = self._mapped(self._sent(self._source[: self._block_rows]))
+        first = mapped(self._sent(self._source[: self._block_rows]), self._maps)
         if self.n_rows * n_bytes(first) > room * min(self._block_rows, self.n_rows):
             return self
         return self._with(concatenate(self._on_device(), self.n_rows), maps=())
@@ -95,6 +95,11 @@ class TensorRows(Rows):
         if len(forms) < 1 + len(others):
             return None
         return self._with(SideBySide.of(*(rows.held for rows in forms)), maps=())
+
+    def followed_by(self, others: Rows) -> Rows:
+        if not (isinstance(others, TensorRows) and self.is_kept and others.is_kept):
+            return super().followed_by(others)
+        return self._with(joined([self.held, others.held]), maps=())
 
     @property
     def held(self) -> Block:
@@ -129,17 +134,17 @@ class TensorRows(Rows):
         """Some rows on the device, mapped in parts."""
         places = torch.as_tensor(indices, device=self.device) if self._is_here else indices
         if not self._maps or len(indices) <= self._block_rows:
-            return self._mapped(self._sent(self._source[places]))
+            return mapped(self._sent(self._source[places]), self._maps)
 
-        def mapped() -> Generator[Block]:
+        def parts() -> Generator[Block]:
             for start in range(0, len(indices), self._block_rows):
-                yield self._mapped(self._sent(self._source[places[start : start + self._block_rows]]))
+                yield mapped(self._sent(self._source[places[start : start + self._block_rows]]), self._maps)
 
-        return concatenate(mapped(), len(indices))
+        return concatenate(parts(), len(indices))
 
     def _on_device(self) -> Generator[Block]:
         for block in self._here() if self._is_here else self._read_ahead():
-            yield self._mapped(block)
+            yield mapped(block, self._maps)
             block_done(self._block_rows)
 
     def _here(self) -> Iterator[Block]:
@@ -175,9 +180,6 @@ class TensorRows(Rows):
 
     def _sent(self, block: Block) -> Block:
         return block if self._is_here else to_device(block, self.device)
-
-    def _mapped(self, block: Block) -> Block:
-        return mapped(block, self._maps)
 
 
 def checked_device(name: Any) -> torch.device:

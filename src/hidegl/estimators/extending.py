@@ -1,0 +1,72 @@
+"""New rows that join a fitted model: they are assigned to its points, and nothing is learned again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidegl.basics.warnings import warn_user
+from hidegl.ensemble.heads import squared_distances
+from hidegl.rows.arrays import cast, namespace
+from hidegl.rows.base import Rows, sample_indices
+from hidegl.spreading.labelling import Spreader
+from hidegl.spreading.labels import Labels, to_array
+from hidegl.structure.structure import PointSums, Structure
+
+COMPARED_ROWS, FAR, WORTH_WARNING = 4_000, 0.99, 0.05
+"""A new row is far from every group if it is further from its nearest row of a sample than this share of the sample.
+From this share of the new rows on there is a warning."""
+
+
+def extended_spreaders(spreaders: Sequence[Spreader], new: Rows) -> tuple[Spreader, ...]:
+    """The structures with the assignments of new prepared rows after those of the fit."""
+    return tuple(Spreader(extended_structure(spreader.structure, new)) for spreader in spreaders)
+
+
+def extended_structure(structure: Structure, new: Rows) -> Structure:
+    Z = structure.Z.followed_by(structure.assign(new).persist())
+    return replace(structure, assigned_rows=Z, sums=PointSums.over(Z))
+
+
+def extended_labels(labels: Labels, n_new: int, y: Any) -> Labels:
+    """The given labels, followed by those of the new rows."""
+    new = np.full(n_new, None, dtype=object)
+    if y is not None:
+        own = Labels.read(y, n_new)
+        new[own.rows] = own.classes[own.given]
+    if not labels.any and all(label is None for label in new):
+        return Labels.read(None, labels.n_rows + n_new)
+    old = np.full(labels.n_rows, None, dtype=object)
+    old[labels.rows] = labels.classes[labels.given]
+    return Labels.read(to_array(np.concatenate([old, new])), labels.n_rows + n_new)
+
+
+def are_far(rows: Rows, new: Rows) -> NDArray[np.bool_]:
+    """Which of the new prepared rows are far from all rows of the fit (n,).
+
+    The nearest points would be no measure: they are nearer to the rows that they were learned from.
+    """
+    sample = rows.take(sample_indices(rows.n_rows, COMPARED_ROWS, np.random.default_rng(0)))
+    own = squared_distances(as_single(sample), as_single(sample))
+    np.fill_diagonal(own, np.inf)
+    limit = np.quantile(own.min(axis=1), FAR)
+    return np.asarray(new.map(nearest_squared, rows.bring(sample)).collect() > limit)
+
+
+def warn_of_far(far: NDArray[np.bool_]) -> None:
+    """A warning if many new rows are unlike those that the points stand for."""
+    if (share := float(far.mean())) > WORTH_WARNING:
+        warn_user(f"{share:.0%} of the new rows are far from every group: fit again with all rows")
+
+
+def nearest_squared(X: Any, others: Any) -> Any:
+    """The squared distance of each row of a block to the nearest of other rows."""
+    return namespace(X).min(squared_distances(as_single(X), as_single(others)), axis=1)
+
+
+def as_single(X: Any) -> Any:
+    return cast(X, "float32")
