@@ -10,6 +10,7 @@
 
 `tune` compares the views with and without the tuned one, and SetFit and logistic regression, with the same labels, on a
 part of the rows: tuning takes a minute or more for each draw. Processes with different sets may run at once.
+`twice` does the same, and tunes once more by the surest guesses of the first model, to show what that is worth.
 """
 
 from __future__ import annotations
@@ -52,7 +53,6 @@ TUNED_METHODS = {
     "SetFit": "SetFit",
     "views": "views",
     "tuned": "views and tuned",
-    "two rounds": "the same, two rounds",
 }
 METHODS = {"one view": "last layer", "views": "views", "logistic regression": "logistic regression"}
 
@@ -64,13 +64,13 @@ def main() -> None:
         first, last = map(int, rest[:2] or DRAWS)
         for name in rest[2:] or SETS:
             run(name, range(first, last + 1))
-    if command == "tune":
+    if command in ("tune", "twice"):
         warnings.simplefilter("ignore")
         first, last = map(int, rest[:2] or TUNING_DRAWS)
         for draw in range(first, last + 1):
             for name in rest[2:] or SETS:
                 for per_class in PER_CLASS:
-                    run_tuning(name, per_class, draw)
+                    run_tuning(name, per_class, draw, twice=command == "twice")
     if command == "page":
         text = with_tables(PAGE.read_text(), tables())
         with replacing(PAGE) as file:
@@ -122,7 +122,7 @@ def run(name: str, draws: range) -> None:
         print(record, flush=True)
 
 
-def run_tuning(name: str, per_class: int, draw: int) -> None:
+def run_tuning(name: str, per_class: int, draw: int, *, twice: bool = False) -> None:
     if (name, per_class, draw) in {(r["data"], r["per_class"], r["draw"]) for r in RECORDS.trials(TUNING)}:
         return
     texts, y = texts_of(name)
@@ -162,9 +162,10 @@ def run_tuning(name: str, per_class: int, draw: int) -> None:
     of_tuned = X[:, -embedder.views_["tuned"] :]
     by_regression = by_logistic_regression(of_tuned, y, labelled)
     record["tuned, logistic regression"] = round(accuracy(by_regression, y, labelled), 2)
-    guesses = surest(model, labels)
-    timed("second_tuning", lambda: embedder.tune_by(texts, labels, guesses))
-    judged("two rounds", embedder.transform(texts), views=embedder.views_, learned=embedder.learned_)
+    if twice:
+        guesses = surest(model, labels)
+        timed("second_tuning", lambda: embedder.tune_by(texts, labels, guesses))
+        judged("two rounds", embedder.transform(texts), views=embedder.views_, learned=embedder.learned_)
     RECORDS.append(TUNING, [record])
     print(record, flush=True)
 
