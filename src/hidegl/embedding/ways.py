@@ -2,7 +2,7 @@
 
 minilm              a small sentence model that comes with the extra `text`
 minilm+layers       the same with its layers 4 and 5 as a second view
-words               words and pairs of words, weighted and reduced: learned from the texts themselves, needs nothing
+words               words, pairs and parts of words, weighted and reduced: learned from the texts, needs nothing
 package.module:name a function of yours, from a list of texts to an array
 any other name      a sentence-transformers model, by its hub name or path
 """

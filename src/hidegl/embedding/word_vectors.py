@@ -1,12 +1,14 @@
-"""Texts as the words that they hold."""
+"""Texts as the words that they hold, and as the parts of words."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
@@ -15,70 +17,141 @@ from hidegl.basics.stored import Stored
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
 
-TERMS: dict[str, Any] = {
-    "sublinear_tf": True,
-    "strip_accents": "unicode",
-    "ngram_range": (1, 2),
-    "token_pattern": r"(?u)\b\w{2,40}\b",  # what is longer is no word
+LEARNED_FROM = 100_000
+"""So many texts show which terms there are, and which occur together."""
+
+MOST_CHARACTERS = 10_000
+"""Of a text. More are no text, but take as long."""
+
+AT_ONCE = 10_000
+
+KINDS: dict[str, dict[str, Any]] = {
+    "terms": {"ngram_range": (1, 2), "token_pattern": r"(?u)\b\w{2,40}\b"},  # what is longer is no word
+    "letters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
 }
+"""Words and pairs of words; and three to five letters of a word in a row, which know inflected and misspelled words."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one kind that texts hold, weighted by TF-IDF."""
+
+    kind: str
+    names: tuple[str, ...]
+    idf: NDArray[np.float64]
+
+    @classmethod
+    def learned(cls, kind: str, texts: list[str]) -> Self:
+        """The most frequent terms of the texts; a ValueError if there are none."""
+        found = vectorizer_of(kind, max_features=MOST_TERMS).fit(texts)
+        return cls(kind, tuple(found.get_feature_names_out()), found.idf_.astype(np.float64))
+
+    @cached_property
+    def vectorizer(self) -> Any:
+        found = vectorizer_of(self.kind, vocabulary=list(self.names))
+        found.idf_ = self.idf
+        return found
+
+    @classmethod
+    def restored(cls, stored: Stored, kind: str) -> Self:
+        """From a file."""
+        names = tuple(stored.array(kind, "bytes", f"bytes_of_{kind}").tobytes().decode().split("\n"))
+        if len(set(names)) < len(names):
+            raise ValueError("the words of the embedder must differ")
+        stored.sizes[kind] = len(names)
+        return cls(kind, names, stored.array(idf_of(kind), "numbers", kind, "[0, 1e6]"))
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by name, for a file."""
+        return {self.kind: np.frombuffer("\n".join(self.names).encode(), dtype=np.uint8), idf_of(self.kind): self.idf}
 
 
 @dataclass(frozen=True)
 class Words:
-    """Words and pairs of words (TF-IDF), reduced to a few columns (latent semantic analysis)."""
+    """Words, pairs of words and parts of words (TF-IDF), reduced to a few columns (latent semantic analysis)."""
 
-    terms: tuple[str, ...]
-    idf: NDArray[np.float64]
+    parts: tuple[Terms, ...]
     components: NDArray[np.float32]
+    """Of all terms, one kind after the other."""
+
     name: str = "words"
     views: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def learned(cls, texts: list[str], most_columns: int = MOST_COLUMNS) -> Self:
         from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import TfidfVectorizer
 
-        try:
-            vectorizer = TfidfVectorizer(max_features=MOST_TERMS, **TERMS).fit(texts)
-        except ValueError as error:
-            raise ValueError("the texts hold no words to learn from: give another column, or an embedder") from error
-        X = vectorizer.transform(texts)
+        some = cut(texts[:: max(-(-len(texts) // LEARNED_FROM), 1)])
+        parts = []
+        for kind in KINDS:
+            try:
+                parts.append(Terms.learned(kind, some))
+            except ValueError:  # scikit-learn found none of this kind
+                continue
+        if not parts:
+            raise ValueError("the texts hold no words to learn from: give another column, or an embedder")
+        X = counted(parts, some)
         n_columns = max(min(most_columns, X.shape[1] - 1, X.shape[0] - 1), 1)
         components = np.eye(1, X.shape[1])
         if X.shape[1] > 1:
             components = TruncatedSVD(n_columns, random_state=0).fit(X).components_
-        return cls(tuple(vectorizer.get_feature_names_out()), vectorizer.idf_, components.astype(np.float32))
+        return cls(tuple(parts), components.astype(np.float32))
 
     @property
     def mark(self) -> str:
-        made_of = hashlib.sha256("\n".join(self.terms).encode())
-        made_of.update(self.idf.tobytes() + self.components.tobytes())
+        made_of = hashlib.sha256()
+        for array in self.state_arrays.values():
+            made_of.update(array.tobytes())
         return f"{self.name} {made_of.hexdigest()[:16]}"
 
     def embed(self, items: list[str]) -> NDArray[np.float32]:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        if not items:
-            return np.empty((0, len(self.components)), dtype=np.float32)
-        vectorizer = TfidfVectorizer(vocabulary=list(self.terms), **TERMS)
-        vectorizer.idf_ = self.idf
-        vectors = np.asarray(vectorizer.transform(items) @ self.components.T, dtype=np.float32)
-        block_done(len(items))
+        vectors = np.empty((len(items), len(self.components)), dtype=np.float32)
+        for start in range(0, len(items), AT_ONCE):
+            some = items[start : start + AT_ONCE]
+            vectors[start : start + AT_ONCE] = counted(self.parts, cut(some)) @ self.components.T
+            block_done(len(some))
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        terms = tuple(stored.array("terms", "bytes", "letters").tobytes().decode().split("\n"))
-        if len(set(terms)) < len(terms):
-            raise ValueError("the words of the embedder must differ")
-        stored.sizes["terms"] = len(terms)
-        idf = stored.array("idf", "numbers", "terms", "[0, 1e6]")
-        components = stored.array("components", "numbers of their own precision", "columns terms", "[-1e6, 1e6]")
+        """From a file; those of version 0.2 have no parts of words."""
+        parts = tuple(Terms.restored(stored, kind) for kind in KINDS if stored.has(kind))
+        if not parts:
+            raise ValueError("the words of the embedder are missing")
+        stored.sizes["all_terms"] = sum(len(part.names) for part in parts)
+        components = stored.array("components", "numbers of their own precision", "columns all_terms", "[-1e6, 1e6]")
         if not len(components):
             raise ValueError("the components of the embedder must be one or more")
-        return cls(terms, idf, components)
+        return cls(parts, components)
+
+    @property
+    def state_arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by name, for a file."""
+        arrays = {"components": self.components}
+        for part in self.parts:
+            arrays |= part.arrays
+        return arrays
 
     def state(self) -> State:
-        terms = np.frombuffer("\n".join(self.terms).encode(), dtype=np.uint8)
-        arrays: dict[str, NDArray[Any]] = {"terms": terms, "idf": self.idf, "components": self.components}
-        return {"name": self.name, "mark": self.mark}, arrays
+        return {"name": self.name, "mark": self.mark}, self.state_arrays
+
+
+def vectorizer_of(kind: str, **options: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", dtype=np.float32, **KINDS[kind], **options)
+
+
+def idf_of(kind: str) -> str:
+    """The name of the weights of these terms in a file."""
+    return "idf" if kind == "terms" else f"{kind}_idf"
+
+
+def counted(parts: tuple[Terms, ...] | list[Terms], texts: list[str]) -> sp.csr_matrix:
+    """The weights of all terms in texts, each kind with rows of unit length."""
+    return sp.hstack([part.vectorizer.transform(texts) for part in parts], format="csr")
+
+
+def cut(texts: list[str]) -> list[str]:
+    return [text[:MOST_CHARACTERS] for text in texts]
