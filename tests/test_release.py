@@ -112,6 +112,7 @@ WORKS_WITH = {
     "cli": "import hidegl.cli.app",
     "studio": "import hidegl.browser.server",
     "text": "from hidegl.embedding import TextEmbedder; TextEmbedder('minilm').fit(['two words', 'or three'])",
+    "static": "from hidegl.embedding import TextEmbedder; TextEmbedder('static').fit_transform(['two words'])",
     "dask": "import dask.array, distributed",
 }
 """What each extra is for, installed one after the other. `gpu` and `images` are left out: torch is gigabytes."""

