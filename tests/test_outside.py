@@ -24,7 +24,7 @@ import pytest
 
 from commands import hidegl
 from hidegl.annotation.label_files import read_labels
-from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS
+from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS, as_unreadable_error
 from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
@@ -148,6 +148,14 @@ def test_wrong_names_of_key_columns_are_refused_with_one_line(path, names, words
     for read in (lambda: LabelStore(path, KEYS), lambda: read_labels(path, KEYS)):
         with pytest.raises(OperationError, match=words):
             read()
+
+
+def test_memory_that_a_damaged_size_asks_for_is_said_in_one_line(path):
+    with (
+        pytest.raises(OperationError, match="cannot be read: it is damaged, or there is not enough memory"),
+        as_unreadable_error(path),
+    ):
+        raise MemoryError
 
 
 def test_functions_that_a_file_names_are_not_run(path):

@@ -176,8 +176,8 @@ def as_unreadable_error(path: Path, what: str = "read") -> Iterator[None]:
     """A context in which errors of SQLite, and texts that are none, become an `OperationError` of one line."""
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        line = " ".join(str(error).split())
+    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # SQLite asks for too much if sizes are damaged
+        line = " ".join(str(error).split()) or "it is damaged, or there is not enough memory"
         raise OperationError(f"{path} cannot be {what}: {line[:LONGEST_REASON]}") from error
 
 
