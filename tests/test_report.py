@@ -124,6 +124,16 @@ def test_the_page_begins_with_the_decision(overlapping, tmp_path):
     assert all(accepted[row] is not None and row not in overlapping.given_labels_.rows for row in rows)
 
 
+def test_one_row_that_is_left_is_spoken_of_as_one(tmp_path):
+    truth = np.arange(90) % 3
+    X = 5 * np.eye(3)[truth] + np.random.default_rng(0).normal(size=(90, 3))
+    model = AutoHiDeGL("quick", random_state=0).fit(X, np.where(np.arange(90) == 7, -1, truth))
+    write_report(tmp_path / "report.html", model)
+    text = (tmp_path / "report.html").read_text()
+    assert "<b>1 row</b> was labelled from <b>89 labels</b>" in text
+    assert "label this next" in text
+
+
 def test_without_labels_for_the_wanted_precision_a_lower_one_is_named(overlapping, tmp_path):
     assert overlapping.acceptance(0.999).n_rows == 0
     write_report(tmp_path / "report.html", overlapping, precision=0.999)
