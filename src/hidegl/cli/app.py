@@ -40,6 +40,7 @@ from hidegl.cli.options import (
     Weak,
     Without,
 )
+from hidegl.cli.review import review
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
 from hidegl.paper.commands import paper
@@ -279,6 +280,7 @@ def audit(
     screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
 
+app.command()(review)
 app.command()(studio)
 app.command()(predict)
 app.command()(inspect)
