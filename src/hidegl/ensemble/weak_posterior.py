@@ -25,6 +25,7 @@ from hidegl.ensemble.weak_sources import (
     Scene,
     SourceTrust,
     chance_level,
+    confirmed,
     explained_by,
     how_often_said,
     judged,
@@ -79,7 +80,7 @@ def weighed(
     classes = all_classes(gold.labels, [source for source, _ in pairs])
     learning = scene_rows(gold, [source for source, _ in pairs], LEARNING_ROWS, rng)
     scene = scene_of(gold, views, learning, [source for source, _ in pairs], classes, rng)
-    found = explained_by(scene, [trust.mean for _, trust in pairs])
+    found = confirmed(scene, explained_by(scene, [trust.mean for _, trust in pairs]))
     log_rows = log_rows_of(gold, found, scene, learning, rows, classes)
     P, drawn = with_evidence(log_rows, pairs, found, classes)
     thetas = dict(zip([source.name for source, _ in pairs], found.thetas, strict=True))
@@ -187,7 +188,7 @@ def with_evidence(
             votes = source.votes(classes, np.arange(len(source.rows)))
             accuracy = float(np.clip(trust.mean + deviations * trust.deviation, 0.02, 0.99))
             theta = with_accuracy(theta, accuracy, votes.sum(axis=0) > 0, shares) if deviations else theta
-            logits[source.rows] += log_evidence(votes, theta)
+            logits[source.rows] += found.belief * log_evidence(votes, theta)
         drawn.append(np.exp(log_softmax(logits, axis=1)))
     P = np.tensordot(DRAW_CHANCES, np.stack(drawn), 1)
     best = P.argmax(axis=1)[:, None]

@@ -37,6 +37,9 @@ SURE_SHARE, FEWEST_SURE, SURE_WEIGHT = 0.15, 20, 60.0
 """A source is judged on this share of the rows, those about which the other evidence is most certain, on so many rows
 at least. They count as no more than so many given labels."""
 
+MOST_PROVEN = 0.9
+"""Rows cannot prove a source to be right more often: one whose mistakes depend on the row alone looks perfect there."""
+
 ENOUGH_CHECKED = 20.0
 """With so many given labels on the rows of a source, those count half: given labels judge it first."""
 
@@ -49,6 +52,9 @@ POWERS_OF_GOLD = {1.0: 0.0, 0.6: -0.3, 0.3: -0.8, 0.0: -1.5}
 SAID_WEIGHT = 50.0
 """All that sources say counts as so many given labels more than there are, when s and g are chosen: mistakes that
 depend on the row would make a kernel that repeats them look right."""
+
+BELIEFS = {1.0: 0.0, 0.7: -1.0, 0.4: -2.0, 0.2: -2.5, 0.1: -3.0}
+"""How far what follows from sources is believed, compared with the model of the given labels, and its log-prior."""
 
 STEPS = 3
 DEVIATIONS = 1.5
@@ -121,6 +127,9 @@ class Explanation:
     evidence: Matrix
     """The log-evidence of its own weak labels (m, c)."""
 
+    belief: float = 1.0
+    """The power of that evidence."""
+
     @property
     def P_without_gold(self) -> Matrix:
         """The probabilities of rows, each without its given label (m, c)."""
@@ -167,6 +176,25 @@ def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[fl
     return best[1:]
 
 
+def confirmed(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation, nearer to the model of the given labels as far as it predicts those worse than that does.
+
+    Mistakes that depend on the row are learned by the kernel, too, and then seem to be confirmed. Given labels, each
+    without itself, are what tells.
+    """
+    if scene.log_gold is None or not scene.is_gold.any():
+        return found
+    gold, both = scene.is_gold, found.log_rows + found.evidence
+    best = (-np.inf, 1.0)
+    for belief, log_prior in BELIEFS.items():
+        P = log_softmax(belief * both[gold] + (1 - belief) * scene.log_gold[gold], axis=1)
+        best = max(best, (log_prior + float(P[np.arange(len(P)), scene.gold[gold]].sum()), belief))
+    belief = best[1]
+    log_rows = log_softmax(belief * found.log_rows + (1 - belief) * scene.log_gold, axis=1)
+    power, slope = belief * found.power + 1 - belief, belief * found.slope
+    return replace(found, power=power, slope=slope, log_rows=log_rows, evidence=belief * found.evidence, belief=belief)
+
+
 @dataclass(frozen=True)
 class SourceTrust:
     """How often a source is right, by the posterior on the grid."""
@@ -210,7 +238,7 @@ def surprise(log_rows: Matrix, votes: Matrix, accuracy: float) -> float:
         return 0.0
     n = min(max(int(SURE_SHARE * len(log_rows)), FEWEST_SURE), len(log_rows))
     sure = np.argsort(-log_rows.max(axis=1), kind="stable")[:n]
-    agree = np.clip(votes[sure, log_rows[sure].argmax(axis=1)].mean(), LEAST, 1 - LEAST)
+    agree = np.clip(votes[sure, log_rows[sure].argmax(axis=1)].mean(), LEAST, MOST_PROVEN)
     divergence = agree * np.log(agree / accuracy) + (1 - agree) * np.log((1 - agree) / (1 - accuracy))
     return float(min(SURE_WEIGHT, n) * divergence)
 

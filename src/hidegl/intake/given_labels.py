@@ -40,6 +40,9 @@ class GivenLabels:
     mostly_suggested: bool = False
     """Whether hidegl chose most of the labelled rows, so that they are far apart."""
 
+    disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What each of several people says of rows that have different labels."""
+
     @property
     def n_labels(self) -> int:
         return 0 if self.y is None else int(np.sum(known(self.y)))
@@ -140,6 +143,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
         ", ".join(counts),
         [source.place for source in sources if source.place is not None],
         2 * n_suggested > int(np.sum(known(y))),
+        {name: labels for source in sources for name, labels in source.disputed.items()},
     )
 
 

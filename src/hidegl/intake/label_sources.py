@@ -22,7 +22,6 @@ from hidegl.files.own_files import (
     COLUMN,
     FILE,
     FOLDERS,
-    ROW,
     WHY,
     Mark,
     MarkedFile,
@@ -33,6 +32,7 @@ from hidegl.files.own_files import (
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
 from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
+from hidegl.intake.labelled_rows import ANNOTATOR, by_annotators, placed, rows_by_number, rows_of_ids
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
@@ -59,6 +59,9 @@ class LabelSource:
 
     is_suggested: bool = False
     """Whether hidegl chose the rows."""
+
+    disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What each person says of rows that have different labels."""
 
 
 @dataclass
@@ -170,14 +173,17 @@ class SourceReader:
         key = self.id_column if self.id_column in lines.names and self.id_column in self.table.names else None
         row = numbers_of_rows(lines.names)
         if value is None:
-            value, *rest = [*(name for name in lines.names if name not in (key, row)), None]
+            value, *rest = [
+                *(name for name in lines.names if name not in (key, row) and name.lower() != ANNOTATOR),
+                None,
+            ]
             if len(rest) != 1 or value is None:
                 raise UsageError(f"{path} must have a column named label; it has {joined_names(lines.names)}")
         given, told = only_given(lines, own[0] if own else value)
         found, notes = parse_labels(given, str(path))
         rows, shown, gone = self.rows_of(path, lines, key, row, found, is_result=bool(own))
-        y = placed(found, rows, self.table.n_rows, path, shown)
-        return LabelSource(y, str(path), notes=[*told, *notes, *gone])
+        of = by_annotators(lines, found, rows, self.table.n_rows, path, shown)
+        return LabelSource(of.y, str(path), notes=[*told, *notes, *gone, *of.notes], disputed=of.disputed)
 
     def rows_of(
         self, path: Path, lines: Table, key: str | None, row: str | None, found: NDArray[Any], *, is_result: bool
@@ -304,21 +310,6 @@ def taken_over(table: Table, path: Path) -> list[str]:
     return [name for name in read_label_columns(path) if name in table.names]
 
 
-def placed(
-    found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: object, where: Callable[[int], str]
-) -> NDArray[Any]:
-    """Labels at their rows, none at −1. A row may have the same label twice, but not two."""
-    y = np.full(n_rows, None, dtype=object)
-    for place in np.flatnonzero(known(found) & (rows >= 0)).tolist():
-        row, label = rows[place], found[place : place + 1].tolist()[0]
-        if y[row] not in (None, label):
-            raise UsageError(
-                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
-            )
-        y[row] = label
-    return y
-
-
 def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
     """The labels of a column; of an output of hidegl, those that a person gave. And notes for the user."""
     column, own = table.column(name), result_columns(table)
@@ -326,25 +317,3 @@ def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
         return column, []
     kept = pc.if_else(pc.fill_null(table.column(own[2]), False), column, pa.scalar(None, column.type))
     return kept, ["this is an output of hidegl: its labels count where 'given' is true"]
-
-
-def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str = ROW) -> NDArray[np.intp]:
-    """Rows from 0, of a column of row numbers with this name."""
-    first = first_number(name)
-    if not pa.types.is_integer(column.type) or column.null_count:
-        raise UsageError(f"{path}: the column {name!r} must hold row numbers, from {first}")
-    numbers = column.to_numpy()
-    outside = numbers[(numbers < first) | (numbers >= n_rows + first)]
-    if len(outside):
-        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows {first} to {n_rows + first - 1:,}")
-    return (numbers - first).astype(np.intp)
-
-
-def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> NDArray[np.intp]:
-    place = {str(value): number for number, value in enumerate(ids.to_pylist())}
-    missing = [value for value in wanted.to_pylist() if str(value) not in place]
-    if missing:
-        raise UsageError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
-    if len(place) < len(ids):
-        raise UsageError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
-    return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)

@@ -94,9 +94,12 @@ def is_probabilities(place: Any) -> bool:
 
 
 def in_words_of(given: GivenLabels, weak: WeakGiven) -> WeakGiven:
-    """The weak labels of the same kind as the given ones, and spelt like them: a name that differs from that of a given
-    class in case, space or accents only is that class. A name in very few rows that no given label has is left out.
+    """The weak labels, and those of people who disagree, of the same kind as the given ones, and spelt like them.
+
+    A name that differs from that of a given class in case, space or accents only is that class. A name in very few rows
+    that no given label has is left out.
     """
+    weak = replace(weak, sources={**given.disputed, **weak.sources})
     arrays = {name: said for name, said in weak.sources.items() if isinstance(said, np.ndarray) and said.ndim == 1}
     if not arrays:
         return weak

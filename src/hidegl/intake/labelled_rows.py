@@ -1,0 +1,98 @@
+"""Labels at their rows: found by number or id, and given by one person or by several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hidegl.basics.errors import UsageError, joined_names
+from hidegl.files.own_files import ROW, first_number
+from hidegl.files.tables import Table
+from hidegl.intake.label_values import known
+
+ANNOTATOR = "annotator"
+"""The column of a file of labels that says who gave each label."""
+
+
+@dataclass
+class OfSeveral:
+    """The labels that several people gave to some of the same rows."""
+
+    y: NDArray[Any]
+    """The labels on which all who labelled a row agree (n,)."""
+
+    disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What each person says of rows that have different labels (n,)."""
+
+    notes: list[str] = field(default_factory=list)
+
+
+def by_annotators(
+    lines: Table, found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: object, where: Callable[[int], str]
+) -> OfSeveral:
+    """The labels of a file whose lines may have a column `annotator`. A person has one label for a row."""
+    column = next((name for name in lines.names if name.lower() == ANNOTATOR), None)
+    if column is None:
+        return OfSeveral(placed(found, rows, n_rows, path, where))
+    names = np.array([str(name) for name in lines.column(column).to_pylist()], dtype=object)
+    own = {
+        name: placed(found, np.where(names == name, rows, -1), n_rows, path, where)
+        for name in dict.fromkeys(names.tolist())
+    }
+    y = np.full(n_rows, None, dtype=object)
+    differ = np.zeros(n_rows, dtype=bool)
+    for labels in own.values():
+        has = known(labels)
+        differ |= has & known(y) & (labels != y)
+        y[has & ~known(y)] = labels[has & ~known(y)]
+    if not differ.any():
+        return OfSeveral(y)
+    y[differ] = None
+    for labels in own.values():
+        labels[~differ] = None
+    disputed = {name: labels for name, labels in own.items() if known(labels).any()}
+    rows_have = "1 row has" if differ.sum() == 1 else f"{differ.sum():,} rows have"
+    note = f"{path}: {rows_have} different labels by {joined_names(disputed)}; how often each is right decides"
+    return OfSeveral(y, disputed, [note])
+
+
+def placed(
+    found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: object, where: Callable[[int], str]
+) -> NDArray[Any]:
+    """Labels at their rows, none at −1. A row may have the same label twice, but not two."""
+    y = np.full(n_rows, None, dtype=object)
+    for place in np.flatnonzero(known(found) & (rows >= 0)).tolist():
+        row, label = rows[place], found[place : place + 1].tolist()[0]
+        if y[row] not in (None, label):
+            raise UsageError(
+                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
+            )
+        y[row] = label
+    return y
+
+
+def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str = ROW) -> NDArray[np.intp]:
+    """Rows from 0, of a column of row numbers with this name."""
+    first = first_number(name)
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise UsageError(f"{path}: the column {name!r} must hold row numbers, from {first}")
+    numbers = column.to_numpy()
+    outside = numbers[(numbers < first) | (numbers >= n_rows + first)]
+    if len(outside):
+        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows {first} to {n_rows + first - 1:,}")
+    return (numbers - first).astype(np.intp)
+
+
+def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> NDArray[np.intp]:
+    place = {str(value): number for number, value in enumerate(ids.to_pylist())}
+    missing = [value for value in wanted.to_pylist() if str(value) not in place]
+    if missing:
+        raise UsageError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
+    if len(place) < len(ids):
+        raise UsageError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
+    return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)
