@@ -42,11 +42,11 @@ def write_texts(path, n_rows=90):
     return [list(kinds)[i % 3] for i in range(n_rows)]
 
 
-def open_session(*paths, labels=None, text=None, effort="quick", embedder=None):
+def open_session(*paths, labels=None, text=None, effort="quick", embedder=None, weak=None, classes=None):
     source, screen = Source.of(list(paths)), Screen(quiet=True)
     asked = InputOptions(
         () if labels is None else (str(labels),), text=text, embedder=embedder, cache=False, store=store_of(source.path)
-    )
+    )._replace(weak=weak, class_texts=classes)
     return session_of(Task.read(source, screen.notes, asked), screen, None, effort=effort, seed=0)
 
 

@@ -22,6 +22,7 @@ from hidegl.browser.described import (
 )
 from hidegl.browser.learning import Learner, VersionedLabels
 from hidegl.browser.row_contents import RowContents
+from hidegl.browser.said import SaidOfRows
 from hidegl.browser.shown_rows import ShownRows
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.spreading.labels import Labels
@@ -56,6 +57,7 @@ class Session:
         views: Mapping[str, int] | None = None,
         seed: int = 0,
         exports: Exports | None = None,
+        said: SaidOfRows | None = None,
     ) -> None:
         self.title, self.store, self.contents, self._exports = title, store, contents, exports
         self._heard: list[Heard] = []
@@ -67,7 +69,7 @@ class Session:
         self._progress = store.progress()
         how = {"effort": effort, "preprocess": preprocess, "views": views, "random_state": seed}
         self.learner = Learner(X, store.n_rows, how, changed=self._learned)
-        self.rows = ShownRows(store, contents, self.learner)
+        self.rows = ShownRows(store, contents, self.learner, said or SaidOfRows())
 
     def start(self) -> None:
         self._learn()

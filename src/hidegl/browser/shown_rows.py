@@ -14,6 +14,7 @@ from hidegl.basics.errors import UsageError
 from hidegl.browser.described import why_asked
 from hidegl.browser.learning import Learner
 from hidegl.browser.row_contents import RowContents
+from hidegl.browser.said import SaidOfRows
 from hidegl.browser.snapshots import Layout, QueuedRow
 
 READY = 8
@@ -29,8 +30,8 @@ HEAP = 500
 class ShownRows:
     """Rows with their contents, their labels, and what the model says of them."""
 
-    def __init__(self, store: LabelStore, contents: RowContents, learner: Learner) -> None:
-        self.store, self.contents, self.learner = store, contents, learner
+    def __init__(self, store: LabelStore, contents: RowContents, learner: Learner, said: SaidOfRows) -> None:
+        self.store, self.contents, self.learner, self.said = store, contents, learner, said
 
     def cards(self) -> list[dict[str, Any]]:
         """The next rows to label, ready to be shown."""
@@ -55,14 +56,18 @@ class ShownRows:
         return [
             {
                 **content,
-                "why": why_asked(one, names, now),
-                "likely": [[number, p] for number, p in one.likely if number in names],
+                "why": why_asked(one, names, now) + self.said.in_words(one.row),
+                "likely": [[number, p] for number, p in self._likely(one) if number in names],
                 "label": labels[one.row].label if one.row in labels else None,
                 "point": None if now.layout is None else int(now.layout.point_of[one.row]),
                 "near": self._near(one.row, labels),
             }
             for one, content in zip(asked, contents, strict=True)
         ]
+
+    def _likely(self, asked: QueuedRow) -> tuple[tuple[int, float], ...]:
+        """The classes that the model proposes; before there is one, those that weak sources say."""
+        return asked.likely or self.said.likely(asked.row, self.store.classes)
 
     def _near(self, row: int, labels: dict[int, Given]) -> list[list[int]]:
         """The nearest labelled rows with their classes, where a row has nothing else to show."""

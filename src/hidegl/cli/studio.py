@@ -10,6 +10,7 @@ import typer
 
 from hidegl.basics.errors import UsageError
 from hidegl.cli.options import (
+    Classes,
     ColumnNames,
     Data,
     Effort,
@@ -23,6 +24,7 @@ from hidegl.cli.options import (
     Seed,
     TableFile,
     Text,
+    Weak,
     Without,
 )
 from hidegl.cli.screen import Screen
@@ -48,6 +50,8 @@ AsImage = Annotated[
 def studio(
     data: Data,
     labels: Labels = None,
+    weak: Weak = None,
+    classes: Classes = None,
     id: Id = None,  # noqa: A002
     columns: ColumnNames = None,
     without: Without = None,
@@ -73,6 +77,7 @@ def studio(
     Labels are saved in DATA.labels.db at every key. All commands take that file with --labels.
 
     [dim]hidegl studio digits.csv[/]
+    [dim]hidegl studio tickets.csv --classes "refund, lost card" --weak llm_answer[/]
     """
     try:
         from hidegl.browser.serving import LOOPBACK, Place, serve, show
@@ -99,7 +104,7 @@ def studio(
         check_writable(store)
     asked = InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
-    )
+    )._replace(weak=weak, class_texts=classes)
     place = Place.at(host, port)
 
     def opened() -> None:
@@ -136,6 +141,7 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
     from hidegl.annotation.label_store import LabelStore
     from hidegl.browser.pixel_images import shape_of_text
     from hidegl.browser.row_contents import RowContents
+    from hidegl.browser.said import SaidOfRows
     from hidegl.browser.session import Session
 
     chosen = task.columns
@@ -143,22 +149,25 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
         task.table,
         task.rows,
         texts=chosen.features if chosen.kind == "texts" else (),
-        hidden=task.labels.columns,
+        hidden=[*task.labels.columns, *task.weak.columns],
         learned=chosen.features if chosen.kind == "table" else None,
         shape=None if as_image is None else shape_of_text(as_image),
         image_of=task.image_of,
     )
+    sources = {name: one for name, one in task.weak.sources.items() if getattr(one, "ndim", 0) == 1}
+    said = SaidOfRows(sources, task.weak.class_names)
     store = LabelStore(store_of(task.path), task.keys)
     if store.changes is not None:
         screen.warn(store.changes)
     try:
         take_over(task, store, screen)
+        said.add_classes(store)
     except BaseException:
         store.close()
         raise
     exports = FilesBeside(task, store.path)
     how: dict[str, Any] = {"effort": effort, "preprocess": task.preprocess, "views": task.views, "seed": seed}
-    return Session(task.source.title, store, contents, task.rows, **how, exports=exports)
+    return Session(task.source.title, store, contents, task.rows, **how, exports=exports, said=said)
 
 
 def take_over(task: Task, store: LabelStore, screen: Screen) -> None:

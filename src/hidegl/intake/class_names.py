@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.errors import UsageError
+from hidegl.basics.errors import UsageError, joined_names
 from hidegl.basics.linalg import Matrix
 from hidegl.embedding import TextEmbedder
 from hidegl.files.opening import open_table
@@ -42,14 +42,17 @@ def with_class_names(
 ) -> WeakGiven:
     """The weak labels, and those of the rows that are most like the text of a class."""
     said = nearest_rows(rows, embedder, class_texts)
-    n = int(np.sum(known(said)))
-    notes.note("classes", f"{len(class_texts):,} classes by name; {n:,} rows are most like one of them")
+    n, found = int(np.sum(known(said))), {name for name in said.tolist() if name is not None}
+    missing = [repr(name) for name in class_texts if name not in found]
+    unlike = f"; none is like {joined_names(missing, 5)}" if missing else ""
+    notes.note("classes", f"{len(class_texts):,} classes by name; {n:,} rows are most like one of them{unlike}")
+    weak = replace(weak, class_names=list(class_texts))
     if not n:
         return weak
-    found = in_words_of(given, replace(weak, sources={**weak.sources, SOURCE: said}))
-    for note in found.notes[len(weak.notes) :]:
+    with_names = in_words_of(given, replace(weak, sources={**weak.sources, SOURCE: said}))
+    for note in with_names.notes[len(weak.notes) :]:
         notes.warn(note, "labels")
-    return found
+    return with_names
 
 
 def read_class_texts(wanted: Any) -> dict[str, str]:

@@ -34,6 +34,8 @@ class WeakGiven:
     """Columns of the data that hold these labels."""
 
     notes: list[str] = field(default_factory=list)
+    class_names: list[str] = field(default_factory=list)
+    """The classes that the user named."""
 
     def of_rows(self, kept: NDArray[np.bool_]) -> WeakGiven:
         """The labels of some of the rows."""
