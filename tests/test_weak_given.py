@@ -68,6 +68,27 @@ def test_no_given_label_at_all(table, capsys):
     assert not out["given"].any()
 
 
+def test_a_model_made_from_sources_alone_is_saved_shown_and_predicts(table, capsys):
+    command("label t.csv --weak llm --without truth,topic --effort quick -o out.csv --model m.hidegl --report r.html")
+    command("predict m.hidegl t.csv -o p.csv")
+    assert np.mean(pd.read_csv("p.csv")["label"] == table["truth"]) > 0.9
+    capsys.readouterr()
+    command("inspect m.hidegl --json")
+    assert "right in about" in json.loads(capsys.readouterr().out)["weak source llm"]
+    command("report m.hidegl t.csv -o again.html")
+    command("suggest t.csv -n 3 --weak llm --without truth,topic")
+    command("audit t.csv --weak llm --without truth,topic")
+
+
+def test_several_people_may_be_one_weak_source(table):
+    said = ["bill", "login", *table["truth"][1:5]]
+    people = pd.DataFrame({"row": [0, 0, 1, 2, 3, 4], "label": said, "annotator": [*"abaabb"]})
+    task = hidegl.read(table.drop(columns="truth"), "topic", weak={"crowd": people})
+    assert list(task.weak.sources) == ["crowd", "crowd: a", "crowd: b"]
+    assert task.weak.sources["crowd"][0] is None
+    assert (task.weak.sources["crowd: a"][0], task.weak.sources["crowd: b"][0]) == ("bill", "login")
+
+
 def test_audit_lists_sources_and_their_suspects(table, capsys):
     command("audit t.csv --labels topic --weak llm --without truth --json")
     (source,) = json.loads(capsys.readouterr().out)["sources"]

@@ -100,6 +100,7 @@ def inspect_model(model: Path, screen: Screen) -> None:
         **({} if embedder is None else {"embedder": described_embedder(embedder)}),
         "labels": len(learned.given_labels_.rows),
         "classes": f"{len(learned.classes_):,} ({joined_names(learned.classes_, 10)})",
+        **{f"weak source {source.name}": str(source) for source in getattr(learned, "sources_", ())},
         **described_settings(learned),
     }
     screen.table(str(model), {"what": "", "value": ""}, [{"what": k, "value": str(v)} for k, v in facts.items()])

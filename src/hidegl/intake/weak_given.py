@@ -64,6 +64,7 @@ def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | 
         if not known(y).any():
             raise UsageError(f"--weak {place}: there is no label in {read.words}, only blanks")
         found.sources[name] = y
+        found.sources |= {f"{name}: {who}": said for who, said in read.disputed.items()}
         found.columns += read.columns
         found.notes += read.notes
     return found
