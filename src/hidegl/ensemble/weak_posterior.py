@@ -38,11 +38,15 @@ from hidegl.spreading.weak_labels import WeakLabels, all_classes
 JUDGING_ROWS, LEARNING_ROWS = 1_000, 4_000
 """The maximum number of rows by which a source is judged, and from which the kernel learns in the end."""
 
+BLOCK_ROWS = 16_384
+"""So many rows at a time, and enough for means."""
+
 ROUNDS = 2
 """So often each of several sources is judged by the others."""
 
 DRAWN_DEVIATIONS = (-1.0, 0.0, 1.0)
 DRAW_CHANCES = np.array([0.25, 0.5, 0.25])
+LEAST_ACCURACY, MOST_ACCURACY = 0.02, 0.99
 """The draws of the result: all sources are right less or more often than expected, by so many standard deviations."""
 
 
@@ -146,8 +150,9 @@ def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: ND
     """Whether a source is better than chance. Without given labels there is nothing better."""
     if gold.P is None:
         return True
-    said = how_often_said(source.votes(classes, np.arange(len(source.rows))))
-    log_rows = gold.log_rows(classes, source.rows)
+    few = np.arange(len(source.rows))[:: max(len(source.rows) // BLOCK_ROWS, 1)]
+    said = how_often_said(source.votes(classes, few))
+    log_rows = gold.log_rows(classes, source.rows[few])
     assert log_rows is not None
     return trust.exceeds(chance_level(said, np.exp(log_rows).mean(axis=0)))
 
@@ -181,18 +186,36 @@ def with_evidence(
     log_rows: Matrix, pairs: Sequence[tuple[WeakLabels, SourceTrust]], found: Explanation, classes: NDArray[Any]
 ) -> tuple[Matrix, Matrix]:
     """The probabilities of all rows (n, c), and those of the best class by each draw (n, s)."""
-    shares, drawn = np.exp(log_rows).mean(axis=0), []
-    for deviations in DRAWN_DEVIATIONS:
-        logits = log_rows.copy()
-        for (source, trust), theta in zip(pairs, found.thetas, strict=True):
-            votes = source.votes(classes, np.arange(len(source.rows)))
-            accuracy = float(np.clip(trust.mean + deviations * trust.deviation, 0.02, 0.99))
-            theta = with_accuracy(theta, accuracy, votes.sum(axis=0) > 0, shares) if deviations else theta
-            logits[source.rows] += found.belief * log_evidence(votes, theta)
-        drawn.append(np.exp(log_softmax(logits, axis=1)))
-    P = np.tensordot(DRAW_CHANCES, np.stack(drawn), 1)
-    best = P.argmax(axis=1)[:, None]
-    return P, np.concatenate([np.take_along_axis(own, best, axis=1) for own in drawn], axis=1)
+    shares = np.exp(log_rows).mean(axis=0)
+    thetas = [
+        [
+            theta_of_draw(theta, trust, deviations, np.isin(classes, source.classes), shares)
+            for (source, trust), theta in zip(pairs, found.thetas, strict=True)
+        ]
+        for deviations in DRAWN_DEVIATIONS
+    ]
+    P, drawn = np.empty_like(log_rows), np.empty((len(log_rows), len(thetas)))
+    for start in range(0, len(P), BLOCK_ROWS):
+        rows = np.arange(start, min(start + BLOCK_ROWS, len(P)))
+        votes = [source.on_rows(classes, rows) for source, _ in pairs]
+        own = []
+        for of_draw in thetas:
+            evidence = [log_evidence(said, theta) for said, theta in zip(votes, of_draw, strict=True)]
+            own.append(np.exp(log_softmax(log_rows[rows] + found.belief * np.sum(evidence, axis=0), axis=1)))
+        P[rows] = np.tensordot(DRAW_CHANCES, np.stack(own), 1)
+        best = P[rows].argmax(axis=1)[:, None]
+        drawn[rows] = np.concatenate([np.take_along_axis(one, best, axis=1) for one in own], axis=1)
+    return P, drawn
+
+
+def theta_of_draw(
+    theta: Matrix, trust: SourceTrust, deviations: float, known: NDArray[np.bool_], shares: Vector
+) -> Matrix:
+    """The confusion matrix if a source is right more or less often than expected."""
+    if not deviations:
+        return theta
+    accuracy = float(np.clip(trust.mean + deviations * trust.deviation, LEAST_ACCURACY, MOST_ACCURACY))
+    return with_accuracy(theta, accuracy, known, shares)
 
 
 def mixture_of_all(
