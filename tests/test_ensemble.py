@@ -19,6 +19,7 @@ from hidegl.ensemble.cross_fit import FOLDS, folds_of
 from hidegl.ensemble.graph_expert import GraphExpert
 from hidegl.ensemble.graphs import SMALLEST_CUT, Graphs, Vote
 from hidegl.ensemble.kernel_expert import PENALTIES, SLOPES, Comparison, Kernel, KernelExpert, Ridges
+from hidegl.ensemble.learned_views import UnseenScores
 from hidegl.ensemble.posterior import LABEL_WEIGHT, NOISE, Evidence, Posterior, log_noise_prior
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.local import LocalRows
@@ -29,6 +30,7 @@ from hidegl.spreading.lgc_rule import LGCRule
 from hidegl.spreading.shares import scales_towards
 from hidegl.spreading.temperature import sharpened
 from hidegl.structure.preparation import learn_preparation
+from hidegl.structure.views import LearnedView
 from problems import blobs, problems
 from test_inference import as_assignments, implicit
 
@@ -260,6 +262,41 @@ def test_the_labels_of_a_class_are_spread_over_the_folds():
     for code in (0, 1):
         own = folds[labels.given == code]
         assert np.bincount(own).max() <= np.ceil(len(own) / FOLDS)
+
+
+def test_a_learned_view_gives_its_folds_to_all_experts():
+    rows = np.arange(0, 30, 2)
+    view = LearnedView(rows[:12], np.arange(12) // 3 % 3, np.zeros((3, 12, 2), dtype=np.float32))
+    labels = Labels(np.arange(3), rows, np.arange(15) % 3, 40)
+    folds = folds_of(labels, np.random.default_rng(0), [None, view])
+    np.testing.assert_array_equal(folds[:12], view.folds)
+    for code in range(3):  # the new labels fill up
+        assert np.bincount(folds[labels.given == code], minlength=3).tolist() in ([2, 2, 1], [2, 1, 2], [1, 2, 2])
+
+
+def test_kernels_of_a_learned_view_are_chosen_by_labels_that_it_has_not_seen():
+    """Its own vectors separate the labels perfectly; those of networks that lack them say nothing."""
+    rng = np.random.default_rng(0)
+    labels = Labels(np.arange(3), np.arange(45), np.arange(45) % 3, 300)
+    X = rng.normal(size=(300, 10))
+    X[:45] = 6 * np.eye(10)[labels.given]
+    view = LearnedView(np.arange(45), np.arange(45) // 3 % 3, rng.normal(size=(3, 45, 10)).astype(np.float32))
+    shares = ClassShares.of("auto", labels)
+    sample = RowSample(np.arange(300), SideBySide.of(np.zeros((300, 1))), 300, LocalRows(X))
+    unseen = UnseenScores.of(view, labels, shares, rng)
+    confidence = []
+    for comparison in (None, unseen.comparison):
+        expert = KernelExpert.learned(X[:45], labels, shares, folds_of(labels, rng), sample, rng, comparison)
+        confidence.append(np.exp(expert.head.scores(X[45:])).max(axis=1).mean())
+    assert confidence[1] < confidence[0] - 0.05
+    own = np.log(np.full((45, 3), [0.98, 0.01, 0.01]))
+    held_out = unseen.evidence(own).held_out
+    assert np.exp(held_out).max(axis=1).mean() < 0.6
+    np.testing.assert_allclose(np.exp(held_out).sum(axis=1), 1)
+    less = labels.some(np.arange(45) < 40)
+    np.testing.assert_array_equal(UnseenScores.of(view, less, shares, rng).known, True)
+    moved = Labels(labels.classes, labels.rows + 45, labels.given, 300)
+    assert UnseenScores.of(view, moved, shares, rng) is None  # all labels are new to the view
 
 
 def embeddings(n_rows, rng):

@@ -26,6 +26,9 @@ SHARED = (
     *("fit", "relabel", "predict", "predict_proba", "score", "transform", "write_labels", "save"),
     *("suggest", "audit", "summary", "stream_labels", "distributions_of", "labelled_points"),
 )
+OF_THE_ENSEMBLE = ("learned", "weak")
+"""Arguments of AutoHiDeGL alone: views that labels have trained, and weak sources."""
+
 SHARED_PARAMETERS = ("class_prior", "random_state", "device", "checkpoint", "callback", "verbose")
 SHARED_ATTRIBUTES = ("classes_", "given_labels_", "n_rows_", "structures_", "settings_", "n_features_in_")
 
@@ -33,8 +36,8 @@ SHARED_ATTRIBUTES = ("classes_", "given_labels_", "n_rows_", "structures_", "set
 @pytest.mark.parametrize("method", SHARED)
 def test_both_estimators_have_the_method_with_the_same_arguments(method):
     one, other = (inspect.signature(getattr(model, method)) for model in (HiDeGL, AutoHiDeGL))
-    own = [parameter for name, parameter in other.parameters.items() if (method, name) != ("fit", "learned")]
-    assert one == other.replace(parameters=own)  # views that labels have trained are for AutoHiDeGL alone
+    own = [parameter for name, parameter in other.parameters.items() if name not in OF_THE_ENSEMBLE]
+    assert one == other.replace(parameters=own)
 
 
 def test_both_estimators_share_parameters_and_attributes(moons):
@@ -112,9 +115,9 @@ def test_folds_of_the_labels_obey_the_seed(monkeypatch):
     labels = hide_labels(y, draw_labels(y, 40, seed=0))
     folds = []
 
-    def watched(labels, rng):
+    def watched(labels, rng, *learned):
         folds.append(rng.bit_generator.state["state"]["state"])
-        return folds_of(labels, rng)
+        return folds_of(labels, rng, *learned)
 
     folds_of = together.folds_of
     monkeypatch.setattr(together, "folds_of", watched)

@@ -179,11 +179,11 @@ def test_a_view_that_has_seen_the_labels_does_not_judge_itself():
     seen = rng.normal(size=(300, 10)).astype(np.float32)
     seen[:45] = 6 * np.eye(10, dtype=np.float32)[truth[:45]]
     noise = rng.normal(size=(3, 300, 10)).astype(np.float32)
-    view = LearnedView(np.arange(300), np.arange(45) % 3, noise)
+    view = LearnedView(np.arange(300), np.arange(45) // 3 % 3, noise)
     naive = AutoHiDeGL("quick", random_state=0).fit({"plain": plain, "seen": seen}, y)
     honest = AutoHiDeGL("quick", random_state=0).fit({"plain": plain, "seen": seen}, y, learned={"seen": view})
     assert naive.settings_["view_weights"]["seen"] > 0.5
-    assert honest.settings_["view_weights"]["seen"] < 0.3
+    assert honest.settings_["view_weights"]["seen"] < naive.settings_["view_weights"]["seen"] - 0.2
     right = (honest.transduction_ == truth)[45:].mean()
     assert right > (naive.transduction_ == truth)[45:].mean() + 0.1
     assert honest.expected_accuracy_.low - 0.05 <= right <= honest.expected_accuracy_.high + 0.05

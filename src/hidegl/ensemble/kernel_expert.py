@@ -13,7 +13,7 @@ in the directions in which rows vary most, and that takes no label to know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -65,6 +65,11 @@ class Kernel(NamedTuple):
         return np.exp(squared_distances(X, X) / -self.width)
 
 
+def kernels_of(sample: RowSample) -> list[Kernel]:
+    """All kernels, for rows like those of the sample."""
+    return [Kernel(view, 2 * width) for view, width in product(sample.views(POWERS), WIDTHS)]
+
+
 @dataclass(frozen=True)
 class KernelExpert:
     head: KernelHead
@@ -80,17 +85,23 @@ class KernelExpert:
         folds: NDArray[np.intp],
         sample: RowSample,
         rng: np.random.Generator,
+        comparison: Comparison | None = None,
     ) -> KernelExpert:
-        """From the labelled rows X, prepared."""
+        """From the labelled rows X, prepared. A comparison of all models, if there is one, replaces that by the labels,
+        and `held_out` is then for labels that it has not seen.
+        """
         X, log_shares = np.asarray(X, dtype=np.float64), np.log(shares.mean)
         used = sorted_sample(len(X), MOST_CENTRES, rng)
         compared = used[sorted_sample(len(used), COMPARED_LABELS, rng)]
-        kernels = [Kernel(view, 2 * width) for view, width in product(sample.views(POWERS), WIDTHS)]
+        kernels = kernels_of(sample)
         Y = labels.one_hot[used] - labels.one_hot[used].mean(axis=0)
         ridges = [Ridges.of(kernel, X[compared], Y[np.isin(used, compared)]) for kernel in kernels]
-        left_out = np.concatenate([ridge.left_out() for ridge in ridges])
-        judged = labels.can_be_judged[compared]
-        comparison = Comparison.of(left_out, labels.given[compared], judged, log_shares)
+        if comparison is None:
+            left_out = np.concatenate([ridge.left_out() for ridge in ridges])
+            judged = labels.can_be_judged[compared]
+            comparison = Comparison.of(left_out, labels.given[compared], judged, log_shares)
+        else:
+            comparison = comparison.of_unseen(len(compared))
         held_out = np.empty((len(X), len(log_shares)))
         if len(compared) == len(X):
             held_out[:] = comparison.held_out(np.concatenate([ridge.held_out(folds) for ridge in ridges]))
@@ -144,6 +155,12 @@ class Ridges:
             [without_folds(self.Y, coef, partial(block, inverse), folds) for inverse, coef in self._solved()]
         )
 
+    def predict(self, X: Matrix) -> Matrix:
+        """The scores of other rows (p, b, c)."""
+        view, width = self.kernel
+        K = np.exp(squared_distances(X @ view, self.X @ view) / -width)
+        return np.stack([K @ coef for _, coef in self._solved()])
+
     def part(self, chances: Matrix) -> KernelPart | None:
         """The classifier with these probabilities of penalties and slopes (p, s); None if all are 0."""
         penalties, slopes = (np.flatnonzero(chances.any(axis=axis)) for axis in (1, 0))
@@ -174,6 +191,10 @@ class Comparison:
         log_likelihoods *= judged
         log_prior = -((np.log(SLOPES / PRIOR_SLOPE) / np.log(SLOPE_FACTOR)) ** 2) / 2
         return cls(log_likelihoods, log_likelihoods.sum(axis=2) + log_prior, log_shares)
+
+    def of_unseen(self, n_labels: int) -> Comparison:
+        """The same for so many labels that took no part in it."""
+        return replace(self, log_likelihoods=np.zeros((*self.log_posterior.shape, n_labels)))
 
     def chances(self, n_kernels: int) -> Matrix:
         """The probabilities of the models that are used (kernels, p, s)."""

@@ -1,18 +1,21 @@
-"""Evidence for a view that was learned from labels, such as vectors of a tuned network.
+"""How to judge a view that was learned from labels, such as vectors of a tuned network.
 
-Its own held-out scores would be too good, because the network has seen the labels. So for each fold of the labels, a
-kernel expert is fitted to vectors of a network that has not seen the fold, and predicts its labels. Both experts of the
-view get these scores, and no prior odds: how well the labels cut its graph is no evidence either.
+Its own held-out scores would be too good, because the network has seen the labels. So for each fold of the labels,
+kernel ridges are fitted to vectors of a network that has not seen the fold, and score its labels. These scores choose
+among the kernels of the view, and are the evidence for its experts. There are no prior odds: how well the labels cut
+the graph of the view is no evidence either.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.class_shares import ClassShares
-from hidegl.ensemble.cross_fit import folds_of
-from hidegl.ensemble.kernel_expert import KernelExpert
+from hidegl.ensemble.kernel_expert import COMPARED_LABELS, Comparison, Ridges, kernels_of, sorted_sample
 from hidegl.ensemble.posterior import Evidence
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.local import LocalRows
@@ -22,21 +25,66 @@ from hidegl.structure.preparation import prepared
 from hidegl.structure.views import LearnedView
 
 
-def evidence_of_learned(
-    view: LearnedView, own: Matrix, labels: Labels, shares: ClassShares, rng: np.random.Generator
-) -> Evidence:
-    """The evidence for an expert of the view; `own` has held-out scores (l, c), for labels that are new to the view."""
-    held_out = own.copy()
-    learned_rows = view.rows[: len(view.folds)]
-    places = {row: place for place, row in enumerate(learned_rows.tolist())}
-    place = np.array([places.get(row, -1) for row in labels.rows.tolist()], dtype=np.intp)
-    fold = np.where(place < 0, -1, view.folds[place])
+@dataclass(frozen=True)
+class UnseenScores:
+    """What networks say of labels that they have not seen."""
+
+    known: NDArray[np.bool_]
+    """Which labels have trained the view (l,). Others are new to it, and are judged as in any view."""
+
+    comparison: Comparison
+    """Of all kernels, by the labels that are known."""
+
+    held_out: Matrix
+    """The log-probabilities of the known labels (·, c)."""
+
+    @classmethod
+    def of(
+        cls, view: LearnedView, labels: Labels, shares: ClassShares, rng: np.random.Generator
+    ) -> UnseenScores | None:
+        """None if the view has no network that knows two classes and lacks one of the labels."""
+        places = {row: place for place, row in enumerate(view.labelled.tolist())}
+        place = np.array([places.get(row, -1) for row in labels.rows.tolist()], dtype=np.intp)
+        fold = np.where(place < 0, -1, view.folds[place])
+        used = np.flatnonzero(place >= 0)
+        compared = used[sorted_sample(len(used), COMPARED_LABELS, rng)]
+        scores = scores_by_networks(view, labels, place, fold, compared)
+        if scores is None:
+            return None
+        log_shares, judged = np.log(shares.mean), labels.can_be_judged
+        comparison = Comparison.of(scores, labels.given[compared], judged[compared], log_shares)
+        if len(compared) < len(used):
+            scores = scores_by_networks(view, labels, place, fold, used)
+            assert scores is not None
+            return cls(place >= 0, comparison, comparison.of_unseen(len(used)).held_out(scores))
+        return cls(place >= 0, comparison, comparison.held_out(scores))
+
+    def evidence(self, own: Matrix) -> Evidence:
+        """For an expert of the view; `own` has its held-out scores (l, c), for labels that are new to the view."""
+        held_out = own.copy()
+        held_out[self.known] = self.held_out
+        return Evidence(held_out, 0.0)
+
+
+def scores_by_networks(
+    view: LearnedView, labels: Labels, place: NDArray[np.intp], fold: NDArray[np.intp], used: NDArray[np.intp]
+) -> Matrix | None:
+    """The scores of some labels by all kernels and penalties (m, ·, c), each from the others by a network without it.
+
+    Labels have a place in the vectors of the view, and a fold. Scores are 0 where too few labels are left to learn
+    from; None if that is everywhere.
+    """
+    scores: Matrix | None = None
     for number, vectors in enumerate(view.vectors):
-        hidden, seen = fold == number, (fold >= 0) & (fold != number)
-        others = labels.some(seen)
-        if hidden.any() and len(np.unique(others.given)) > 1:
-            X = prepared(vectors)
-            sample = RowSample(np.arange(len(X)), SideBySide.of(np.zeros((len(X), 1))), len(X), LocalRows(X))
-            expert = KernelExpert.learned(X[place[seen]], others, shares, folds_of(others, rng), sample, rng)
-            held_out[hidden] = expert.head.scores(X[place[hidden]])
-    return Evidence(held_out, 0.0)
+        hidden, seen = used[fold[used] == number], used[fold[used] != number]
+        if not len(hidden) or len(np.unique(labels.given[seen])) < 2:
+            continue
+        X = prepared(vectors).astype(np.float64)
+        sample = RowSample(np.arange(len(X)), SideBySide.of(np.zeros((len(X), 1))), len(X), LocalRows(X))
+        Y = labels.one_hot[seen] - labels.one_hot[seen].mean(axis=0)
+        ridges = [Ridges.of(kernel, X[place[seen]], Y) for kernel in kernels_of(sample)]
+        found = np.concatenate([ridge.predict(X[place[hidden]]) for ridge in ridges])
+        if scores is None:
+            scores = np.zeros((len(found), len(used), found.shape[2]))
+        scores[:, np.isin(used, hidden)] = found
+    return scores

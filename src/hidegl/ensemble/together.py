@@ -20,7 +20,7 @@ from hidegl.ensemble.cross_fit import folds_of
 from hidegl.ensemble.graph_expert import GraphExpert
 from hidegl.ensemble.graphs import subsample
 from hidegl.ensemble.kernel_expert import KernelExpert
-from hidegl.ensemble.learned_views import evidence_of_learned
+from hidegl.ensemble.learned_views import UnseenScores
 from hidegl.ensemble.mixture import Mixture, MixtureDraws
 from hidegl.ensemble.posterior import Draws, Evidence, Posterior
 from hidegl.ensemble.sample import RowSample
@@ -101,16 +101,16 @@ def mixture_of(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares
     """What labels make of the structures, none of which is a stray. Every view has a graph and a kernel expert."""
     warn_of_labels(labels)
     rng = np.random.default_rng(seed)
-    folds = folds_of(labels, rng)
+    folds = folds_of(labels, rng, [view.learned for view in views])
     graphs = [(view, GraphExpert(view.spreaders, view.sample, labels, shares, folds)) for view in views]
     evidence = [graph.evidence(rng) for _, graph in graphs]
     with_rows = [view for view in views if view.sample.rows is not None and len(labels.classes) > 1]
-    kernels = [(view, kernel_of(view, labels, shares, folds, rng)) for view in with_rows]
+    unseen_by = {view.columns: UnseenScores.of(view.learned, labels, shares, rng) for view in views if view.learned}
+    kernels = [(view, kernel_of(view, labels, shares, folds, unseen_by.get(view.columns), rng)) for view in with_rows]
     evidence += [kernel.evidence() for _, kernel in kernels]
     for number, view in enumerate([*views, *with_rows]):
-        if view.learned is not None:
-            held_out = evidence[number].held_out
-            evidence[number] = evidence_of_learned(view.learned, held_out, labels, shares, rng)
+        if by_networks := unseen_by.get(view.columns):
+            evidence[number] = by_networks.evidence(evidence[number].held_out)
     draws, P_loo = weighed(evidence, labels, shares)
     counts = that_count(draws)
     draws = draws.of_experts(counts)
@@ -127,11 +127,17 @@ def mixture_of(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares
 
 
 def kernel_of(
-    view: ViewMembers, labels: Labels, shares: ClassShares, folds: NDArray[np.intp], rng: np.random.Generator
+    view: ViewMembers,
+    labels: Labels,
+    shares: ClassShares,
+    folds: NDArray[np.intp],
+    by_networks: UnseenScores | None,
+    rng: np.random.Generator,
 ) -> KernelExpert:
     """The kernel expert of a view."""
     assert view.sample.rows is not None
-    return KernelExpert.learned(view.sample.rows.take(labels.rows), labels, shares, folds, view.sample, rng)
+    comparison = None if by_networks is None else by_networks.comparison
+    return KernelExpert.learned(view.sample.rows.take(labels.rows), labels, shares, folds, view.sample, rng, comparison)
 
 
 def that_count(draws: Draws) -> NDArray[np.bool_]:

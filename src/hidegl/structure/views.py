@@ -46,6 +46,11 @@ class LearnedView:
     """The vectors of the rows without the labels of each fold (f, m, d)."""
 
     @property
+    def labelled(self) -> NDArray[np.intp]:
+        """The numbers of the rows with a label (l,)."""
+        return self.rows[: len(self.folds)]
+
+    @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by name, for a file."""
         return {"rows": self.rows, "folds": self.folds, "vectors": self.vectors}
