@@ -84,6 +84,7 @@ def page() -> str:
         processor=dask["environment"]["processor"],
         ensemble=ensemble(gpu["ensemble"]),
         cluster_of_ensemble=cluster_of_ensemble(dask["AutoHiDeGL"]),
+        predict=PREDICT,
         **billion(speed, dask, gpu),
     )
 
@@ -266,6 +267,7 @@ The cluster is faster because its workers read the files once and keep the rows,
 again for each sample. {agreement} % of the labels are the same. When a worker was killed (SIGKILL) during the
 learning, the fit took {killed_seconds} s and gave {killed_same}.
 {cluster_of_ensemble}
+{predict}
 ## A billion rows, estimated
 
 10⁹ × 256 float32 rows are {terabytes} TB. The estimate is for 20 machines with 16 cores, at the rates of one core
@@ -282,6 +284,64 @@ That is about {minutes} minutes, if disks and network keep up with 16 reading co
 rows that workers keep in memory are read only once. On 20 GPUs the rows fit in half precision ({card_gigabytes} GB
 each), and the product takes {card_seconds} s at {card_rate} Tflop/s, the rate of the iteration on 50 million rows
 above. Then all of the time is reading.
+"""
+
+PREDICT = """## Predict anywhere
+
+`hidegl.Predictor` is what new rows need of a model, and nothing of the rows of its fit. It is small, can be pickled, and gives the
+labels of `predict`. It takes arrays, pandas data frames, Arrow tables and record batches, and dicts of arrays; to all but
+arrays it adds the columns `label` and `confidence`. A model of `hidegl.label` takes raw texts and tables here, too. Each process
+builds the model when its first batch comes. Set `OMP_NUM_THREADS` to the cores that a worker has.
+
+[Ray Data](https://docs.ray.io/en/latest/data/data.html):
+
+```python
+import ray
+from hidegl import Predictor
+
+predict = Predictor("model.hidegl", columns="embedding")  # the column of vectors
+rows = ray.data.read_parquet("rows/")
+rows.map_batches(predict, batch_size=10_000).write_parquet("labelled/")
+```
+
+Spark, as a map of data frames or as a function of columns. Workers need hidegl; `spark.submit.pyFiles` or an image brings it:
+
+```python
+from pyspark.ml.functions import predict_batch_udf
+from pyspark.sql.types import StringType
+from hidegl import Predictor
+
+predict = Predictor("model.hidegl", columns="embedding")
+rows = spark.read.parquet("rows/").select("id", "embedding")
+schema = "id long, embedding array<float>, label string, confidence float"
+rows.mapInPandas(lambda batches: map(predict, batches), schema).write.parquet("labelled/")
+label = predict_batch_udf(lambda: predict, return_type=StringType(), batch_size=10_000, input_tensor_shapes=[[384]])
+rows.withColumn("label", label("embedding"))
+```
+
+Dask data frames:
+
+```python
+import dask.dataframe as dd
+from hidegl import Predictor
+
+predict = Predictor("model.hidegl", columns=[f"x{i}" for i in range(384)])
+rows = dd.read_parquet("rows/")
+rows.map_partitions(predict, meta=predict(rows.head(0))).to_parquet("labelled/")
+```
+
+A loop, which needs no more memory for ten million rows than for ten thousand:
+
+```python
+import pyarrow.parquet as pq
+from hidegl import Predictor
+
+predict = Predictor("model.hidegl", columns="embedding")
+for batch in pq.ParquetFile("rows.parquet").iter_batches(65_536):
+    labelled = predict(batch)
+```
+
+`tests/test_predictor.py` runs these with Dask, and with Ray and Spark where they are installed (Ray 2.60, Spark 4).
 """
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hidegl.estimators.auto import AutoHiDeGL
     from hidegl.estimators.hidegl import HiDeGL
     from hidegl.estimators.loading import load
+    from hidegl.estimators.predictor import Predictor
     from hidegl.files.input_rows import read_rows
     from hidegl.intake.entrance import audit, label, read, suggest
     from hidegl.intake.labelled import Result
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AutoHiDeGL",
     "HiDeGL",
+    "Predictor",
     "Result",
     "Task",
     "__version__",
@@ -33,6 +35,7 @@ __all__ = [
 PLACES = {
     "AutoHiDeGL": "estimators.auto",
     "HiDeGL": "estimators.hidegl",
+    "Predictor": "estimators.predictor",
     "Result": "intake.labelled",
     "Task": "intake.tasks",
     "audit": "intake.entrance",

@@ -61,6 +61,10 @@ class Stored:
             raise ValueError(f"{self._where}{name} is missing")
         return self._values[name]
 
+    def says(self, name: str) -> bool:
+        """Whether there is a value of this name that is true."""
+        return self._values.get(name) is True
+
     def number(self, name: str, interval: str) -> float:
         check_number(f"{self._where}{name}", self.value(name), interval)
         return float(self.value(name))

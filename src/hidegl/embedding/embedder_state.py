@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hidegl.basics.archives import EMBEDDER, as_damaged_file_error, read_archive, under
+from hidegl.basics.archives import EMBEDDER, Arrays, as_damaged_file_error, read_archive, under
 from hidegl.basics.stored import Stored
 from hidegl.embedding.images import ImageEmbedder
 from hidegl.embedding.texts import TextEmbedder
@@ -27,9 +27,15 @@ def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) 
         The name of the embedder. It must be the one of the file, and has to be given if that is a function,
         "package.module:function": a file alone does not make hidegl run code.
     """
-    values, (_, arrays) = embedder_values(path), read_archive(path)
-    if values is None:
-        return None
+    header, arrays = read_archive(path)
+    return None if embedder_values(path) is None else restored_embedder(header, arrays, path, embedder)
+
+
+def restored_embedder(
+    header: dict[str, Any], arrays: Arrays, path: str | os.PathLike[str], embedder: str | None = None
+) -> Embedder:
+    """The embedder in the header and the arrays of a model file; the path is for error messages."""
+    values = header["embedder"]
     if values["kind"] == "table":
         from hidegl.embedding.table_encoder import TableEncoder
 

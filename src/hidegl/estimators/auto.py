@@ -25,6 +25,7 @@ from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.chosen_settings import chosen_settings
 from hidegl.estimators.extending import are_far, extended_labels, extended_spreaders, warn_of_far
 from hidegl.estimators.known_sources import KnownSources, with_sources
+from hidegl.estimators.model import ROWLESS
 from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
 from hidegl.files.input_rows import rows_from
 from hidegl.questions.acceptance import Confidences
@@ -285,8 +286,7 @@ class AutoHiDeGL(CalibratedModel):
 
     @property
     def _survey_arguments(self) -> tuple[Any, ...]:
-        mixture = self._mixture
-        draws = mixture.draws
+        mixture, draws = self._mixture, self._mixture.draws
         ratios = draws.shares / mixture.expected_shares
         return self._smallest_number, mixture.unseen, draws.unseen, ratios, *mixture.arguments
 
@@ -302,10 +302,9 @@ class AutoHiDeGL(CalibratedModel):
         return forms_of(self.structures_, self._mixture, self._rows)
 
     def _leave_one_out(self) -> Matrix:
-        P_loo = self._mixture.P_loo
-        if P_loo is None:  # a model that was saved without
-            P_loo = self._smallest.label_and_leave_one_out(self.given_labels_, None)[1]
-        return P_loo
+        if self._mixture.P_loo is None:  # a model that was saved without
+            return self._smallest.label_and_leave_one_out(self.given_labels_, None)[1]
+        return self._mixture.P_loo
 
     def _at_points(self, structure: Structure) -> Matrix:
         sums = self._survey().class_sums
@@ -313,21 +312,24 @@ class AutoHiDeGL(CalibratedModel):
 
     # Files and notebooks
 
-    def __hidegl_state__(self) -> State:
-        values, arrays = super().__hidegl_state__()
+    def state(self, *, with_rows: bool) -> State:
+        values, arrays = super().state(with_rows=with_rows)
+        values |= {"effort": self._effort, "seed": self._seed}
+        if not with_rows:
+            return values, arrays
         of_sources, said = self._sources.state()
-        values, arrays = {**values, **of_sources}, {**arrays, **said}
+        values, arrays = values | of_sources, arrays | said
         if self._mixture.heads or "saved" in self._computed:  # the rows that heads need are not in the file
             arrays["distributions"] = self._distributions().collect()
             arrays |= prefixed("confidences.", self._survey().confidences.arrays)
-        return {**values, "effort": self._effort, "seed": self._seed}, arrays
+        return values, arrays
 
     def __set_hidegl_state__(self, stored: Stored) -> None:
         self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
         self._rows, self._members = None, None
         super().__set_hidegl_state__(stored)
         self._sources = KnownSources.restored(stored)
-        if self._mixture.heads or self._sources.any_used:
+        if (self._mixture.heads or self._sources.any_used) and not stored.says(ROWLESS):
             self._computed["saved"] = stored.distributions("distributions", "n c")
             if stored.has("confidences.counts"):
                 self._computed["saved confidences"] = Confidences.restored(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
@@ -35,6 +36,12 @@ from hidegl.structure.views import are_outside, restored_preparation
 
 FIRST_SOURCE = "sources.0.rows"
 """A file with this has weak sources, which may know classes without a label."""
+
+ROWLESS = "rowless"
+"""Values with this are of a model that predicts new rows only."""
+
+OF_ROWS = re.compile(r"labelling\.(P_loo|strays)|preparation\.\d+\.learned\..*")
+"""Arrays that say something of rows of the fit, and that predictions do not need."""
 
 MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
@@ -212,8 +219,13 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     # Files
 
     def __hidegl_state__(self) -> State:
+        return self.state(with_rows=True)
+
+    def state(self, *, with_rows: bool) -> State:
+        """Plain values and arrays for a file; without rows, what predicts new rows alone."""
         labels = self.given_labels_
-        structures = [structure.state_with_rows() for structure in self.structures_]
+        single = not with_rows and self._preparation.dtype != "float64"
+        structures = [s.state_with_rows() if with_rows else s.state(single=single) for s in self.structures_]
         values, own = self._labelling.state()
         arrays = {
             "classes": labels.classes,
@@ -232,6 +244,9 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             "structures": [values for values, _ in structures],
             "labelling": values,
         }
+        if not with_rows:
+            plain[ROWLESS] = True
+            arrays = {name: array for name, array in arrays.items() if not OF_ROWS.fullmatch(name)}
         return plain, arrays
 
     def __set_hidegl_state__(self, stored: Stored) -> None:
@@ -250,7 +265,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             raise ValueError("structures must be one or more, with the assignments of all of them or of none")
         if tuple(dict.fromkeys(structure.columns for structure in structures)) != self._preparation.spans:
             raise ValueError("structures must be of all views, in their order")
-        labels = Labels.restored(stored, of_every_class=not stored.has(FIRST_SOURCE))
+        labels = Labels.restored(stored, of_every_class=not (stored.has(FIRST_SOURCE) or stored.says(ROWLESS)))
         self._restore(labels, structures, stored.part("labelling", stored.value("labelling")))
 
     @abstractmethod

@@ -54,31 +54,38 @@ class SavedModel(ABC):
         `hidegl.embedding.load_embedder`. A model of `hidegl.label` has it already.
         """
         check_is_fitted(self)
-        values, arrays = self.__hidegl_state__()
-        parameters: dict[str, Any] = {}
-        for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
-            if isinstance(value, np.random.RandomState) or callable(value):
-                parameters[name] = None
-            elif isinstance(value, os.PathLike):
-                parameters[name] = os.fspath(value)
-            elif name == "device":
-                parameters[name] = str(value)
-            elif isinstance(value, PLAIN):
-                parameters[name] = value
-            elif isinstance(value, dict):
-                parameters[name] = {PAIRS: [list(pair) for pair in value.items()]}
-            else:
-                arrays[f"{PARAMETER}{name}"] = np.asarray(value)
-        header = {"model": type(self).__name__, "version": __version__, "parameters": parameters, "values": values}
-        embedder = embedder if embedder is not None else getattr(self, "embedder_", None)
-        if embedder is not None:
-            header["embedder"], own = embedder.__hidegl_state__()
-            arrays |= prefixed(EMBEDDER, own)
-        write_archive(path, header, arrays)
+        write_archive(path, *saved_state(self, self.__hidegl_state__(), embedder))
+
+
+def saved_state(model: SavedModel, state: State, embedder: Any = None) -> State:
+    """The header and the arrays of a model file. `embedder`: another one than the model has."""
+    values, arrays = state
+    parameters: dict[str, Any] = {}
+    for name, value in model.get_params(deep=False).items():  # type: ignore[attr-defined]
+        if isinstance(value, np.random.RandomState) or callable(value):
+            parameters[name] = None
+        elif isinstance(value, os.PathLike):
+            parameters[name] = os.fspath(value)
+        elif name == "device":
+            parameters[name] = str(value)
+        elif isinstance(value, PLAIN):
+            parameters[name] = value
+        elif isinstance(value, dict):
+            parameters[name] = {PAIRS: [list(pair) for pair in value.items()]}
+        else:
+            arrays[f"{PARAMETER}{name}"] = np.asarray(value)
+    header = {"model": type(model).__name__, "version": __version__, "parameters": parameters, "values": values}
+    embedder = embedder if embedder is not None else getattr(model, "embedder_", None)
+    if embedder is not None:
+        header["embedder"], own = embedder.__hidegl_state__()
+        arrays |= prefixed(EMBEDDER, own)
+    return header, arrays
 
 
 def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel]]) -> Any:
     """A model of one of the known classes, from a file that `save` wrote, also with version 0.1."""
+    header: dict[str, Any]
+    arrays: Arrays
     header, arrays = read_archive(path)
     kind = header.get("model")
     if isinstance(kind, str) and kind not in known:
@@ -88,9 +95,17 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
         )
     with as_damaged_file_error(path):
         check_is("model", kind, str)
-        model = known[str(kind)](**read_parameters(header["parameters"], arrays))
-        state = header["values"], arrays
-        model.__set_hidegl_state__(Stored(*(upgraded(*state) if header["format"] == 1 else state)))
+        if header["format"] == 1:
+            values, own = upgraded(header["values"], arrays)
+            header, arrays = {**header, "values": values}, {**own, **prefixed(PARAMETER, under(PARAMETER, arrays))}
+        return restored_model((header, arrays), known)
+
+
+def restored_model(state: tuple[dict[str, Any], Arrays], known: Mapping[str, type[SavedModel]]) -> Any:
+    """A model of one of the known classes from the header and the arrays of its file."""
+    header, arrays = state
+    model = known[str(header["model"])](**read_parameters(header["parameters"], arrays))
+    model.__set_hidegl_state__(Stored(header["values"], arrays))
     return model
 
 

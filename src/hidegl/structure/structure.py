@@ -146,7 +146,8 @@ class Structure:
 
     # Files
 
-    def state(self) -> State:
+    def state(self, *, single: bool = False) -> State:
+        """Plain values and arrays for a file; points in single precision, in which they meet rows, if asked for."""
         values = {
             "sigma": self.sigma,
             "n_nearest": self.n_nearest,
@@ -154,7 +155,8 @@ class Structure:
             "converged": self.record.converged,
             "learning_rows": self.record.learning_rows,
         }
-        arrays = {"C": self.C, "tree": np.array(edges(self.tree)), "objective": self.record.objective}
+        C = self.C.astype(np.float32) if single else self.C
+        arrays = {"C": C, "tree": np.array(edges(self.tree)), "objective": self.record.objective}
         if self.columns is not None:
             arrays["seen"] = np.array(self.columns)
         if self.sums is not None:
