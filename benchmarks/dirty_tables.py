@@ -3,9 +3,9 @@
     HIDEGL_DATA=folder python benchmarks/dirty_tables.py     results/dirty_tables.json, the table of docs/from_tables.md
 
 The 20 tables of the folder `tables`, at most 2,000 rows of each, as they are and as `dirty.py` writes them, both read
-from CSV files. The same rows are labelled in both, at random: ten for each class. Effort "quick", twenty draws of labels
-and of points. Cells that were replaced are lost to the dirty table, so a third column has the clean table with just these
-cells empty. The last column is the difference of dirty and clean, with its standard error over the draws.
+from CSV files. The same rows are labelled in both, at random: ten for each class. Effort "quick", twenty draws of
+labels, and four of points. Cells that were replaced are lost to the dirty table, so a third column has the clean table
+with just these cells empty. The last column is the difference of dirty and clean, with its standard error.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ def tables() -> dict[str, str]:
 
 
 def table_of(results: list[dict[str, Any]]) -> str:
-    lines = [f"| table | rows | columns | {' | '.join(VERSIONS)} | change |", f"|---|---|---|{'---|' * len(VERSIONS)}---|"]
+    lines = [
+        f"| table | rows | columns | {' | '.join(VERSIONS)} | change |",
+        f"|---|---|---|{'---|' * len(VERSIONS)}---|",
+    ]
     for r in results:
         values = " | ".join(f"{r[version]:.1f}" for version in VERSIONS)
         change = f"{r['change']['mean']:+.1f} ± {r['change']['error']:.1f}"

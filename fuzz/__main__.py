@@ -13,11 +13,13 @@ SHARES = {
     "models": 0.2,
     "checkpoints": 0.08,
     "commands": 0.15,
-    "requests": 0.08,
+    "requests": 0.06,
+    "labels": 0.04,
     "databases": 0.08,
     "caches": 0.04,
     "sheets": 0.04,
-    "kills": 0.18,
+    "kills": 0.1,
+    "exports": 0.06,
 }
 """Of the time that each campaign gets."""
 
@@ -27,10 +29,12 @@ LONG = {
     "checkpoints": 2_000,
     "commands": 3_000,
     "requests": 30_000,
+    "labels": 1000,
     "databases": 5_000,
     "caches": 5_000,
     "sheets": 20_000,
-    "kills": 700,
+    "kills": 600,
+    "exports": 300,
 }
 """How many cases a long run tries."""
 
@@ -41,6 +45,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=270, help="For all campaigns together.")
     parser.add_argument("--only", choices=CAMPAIGNS, help="One campaign, with all the time.")
     parser.add_argument("--case", type=int, help="One case of it.")
+    parser.add_argument("--cases", type=int, help="This number of cases of each campaign, however long it takes.")
     parser.add_argument("--long", action="store_true", help=f"Try {LONG}, however long it takes.")
     asked = parser.parse_args()
     names = CAMPAIGNS if asked.only is None else (asked.only,)
@@ -50,8 +55,8 @@ def main() -> int:
         begun = time.monotonic()
         if asked.case is not None:
             outcome = run(name, asked.seed, seconds=1e6, cases=1, first=asked.case)
-        elif asked.long:
-            outcome = run(name, asked.seed, seconds=1e6, cases=LONG[name])
+        elif asked.cases or asked.long:
+            outcome = run(name, asked.seed, seconds=1e6, cases=asked.cases or LONG[name])
         else:
             outcome = run(name, asked.seed, seconds=seconds)
         taken = time.monotonic() - begun

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -20,21 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hidegl
-from fuzz import studios
 from fuzz.commands import quiet
 from fuzz.mutations import Rng, one_of, read
-from fuzz.studios import open_session, write_texts
 from hidegl import AutoHiDeGL, HiDeGL
-from hidegl.annotation.label_store import LabelStore
-from hidegl.annotation.row_keys import RowKeys
-from hidegl.browser.session import Session
 from hidegl.cli.running import run
-from hidegl.cli.studio import store_of
 from hidegl.datasets import make_three_moons
-from hidegl.files.opening import open_table
 
 FITS = ("memory", "npy", "parquet", "auto")
-TARGETS = (*FITS, "save", "label", "studio")
+TARGETS = (*FITS, "save", "label")
 OUTPUTS = ("out.csv", "m.hidegl", "report.html")
 ROWS = 600
 
@@ -93,7 +85,7 @@ def case(folder: Path, rng: Rng) -> str | None:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     target = one_of(rng, TARGETS)
-    judge = {"save": kill_save, "label": kill_label, "studio": kill_studio}.get(target)
+    judge = {"save": kill_save, "label": kill_label}.get(target)
     found = kill_fit(folder, place, target, rng) if judge is None else judge(folder, place, rng)
     return None if found is None else f"{target}: {found}"
 
@@ -154,44 +146,6 @@ def kill_label(folder: Path, place: Path, rng: Rng) -> str | None:
         left = sorted({path.name for path in place.iterdir()} - set(OUTPUTS))
         return f"{left} stay behind" if left else None
     return None
-
-
-def kill_studio(_: Path, place: Path, rng: Rng) -> str | None:
-    """Labels are given while files are exported: those that were acknowledged are there, and files are whole."""
-    path, log, out = place / "texts.csv", place / "acknowledged", place / "texts.labelled.csv"
-    write_texts(path)
-    order = rng.permutation(studios.ROWS).tolist()
-
-    def label_and_export() -> None:
-        session = open_session(path)
-        session.start()
-        said = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-        exporting: threading.Thread | None = None
-        for row in order:
-            session.label_named([row], f"kind {row % 3}", "card")
-            os.write(said, f"{row}\n".encode())
-            if exporting is None and len(session.names()) > 6:
-                exporting = threading.Thread(target=lambda: [export(session) for _ in range(1000)], daemon=True)
-                exporting.start()
-            time.sleep(0.02)
-
-    def export(session: Session) -> None:
-        session.export(one_of(rng, ["csv", "report"]), None, replace=True)
-
-    killed(label_and_export, rng.uniform(0.05, 2.2), lambda: log.exists() and log.stat().st_size > 0)
-    acknowledged = [int(line) for line in log.read_text().splitlines()] if log.exists() else []
-    with LabelStore(store_of(path), RowKeys.of(open_table(path))) as store:
-        names = {one.number: one.name for one in store.classes}
-        labels = {row: names[given.label] for row, given in store.labels().items()}
-    lost = [row for row in acknowledged if labels.get(row) != f"kind {row % 3}"]
-    if lost:
-        return f"{len(lost)} of {len(acknowledged)} acknowledged labels are lost"
-    if out.exists() and len(out.read_text().splitlines()) != studios.ROWS + 1:
-        return "the export is not whole"
-    report = place / "texts.report.html"
-    return (
-        "the report is not whole" if report.exists() and not report.read_text().rstrip().endswith("</html>") else None
-    )
 
 
 # Processes

@@ -14,7 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-CAMPAIGNS = ("matrices", "models", "checkpoints", "commands", "requests", "databases", "caches", "sheets", "kills")
+CAMPAIGNS = (
+    *("matrices", "models", "checkpoints", "commands", "requests", "labels", "databases", "caches", "sheets"),
+    *("kills", "exports"),
+)
 
 HANGS = 60.0
 """A case that takes more seconds than this hangs."""

@@ -20,9 +20,9 @@ ROWS = 120
 KINDS = ("apple pear plum on a tree", "engine wheel brake on the road", "wave fish ship in the wind")
 
 
-def write_texts(path: Path) -> None:
+def write_texts(path: Path, n_rows: int = ROWS) -> None:
     with path.open("w", newline="") as file:
-        lines = [[f"{KINDS[row % 3]} {row}", f"{row * 7 % 11}"] for row in range(ROWS)]
+        lines = [[f"{KINDS[row % 3]} {row}", f"{row * 7 % 11}"] for row in range(n_rows)]
         csv.writer(file).writerows([["text", "price"], *lines])
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from benchmarks.dirty import dirty_table
 from commands import hidegl
+from hidegl.basics.stored import Stored
 from hidegl.embedding import TableEncoder
 from hidegl.embedding.amounts import read_amounts
 from hidegl.embedding.column_kinds import kind_of
@@ -38,7 +39,12 @@ AMOUNTS = {
     "minus of typesetters": (["\u22125", "5"], [-5, 5], "."),
     "a word that is a unit in few cells is none": (["2", "3", "4", "5more"], [2, 3, 4, NAN], "."),
     "rubbish with a number in it": (["2", "3", "12 or so"], [2, 3, NAN], "."),
-    "no amounts": (["A14", "1st", "18-24", "10:30", "1.2.3", "1,2,3", "007", "+4912345678", "1" * 16], [NAN] * 9, "."),
+    "no amounts": (["A14", "1st", "18-24", "16:9", "1.2.3", "1,2,3", "007", "+4912345678", "1" * 16], [NAN] * 9, "."),
+    "thousands and millions": (["66k", "22000", "1.5M", "$3k"], [66000, 22000, 1.5e6, 3000], ".$"),
+    "lakh": (["₹2,80,676", "₹12,34,56,789", "₹999"], [280676, 123456789, 999], ".₹"),
+    "times": (["2:00:11", "0:27:09", "00:00:05.5", "n/a"], [7211, 1629, 5, NAN], ".:"),
+    "minutes": (["2:05", "10:30"], [125, 630], ".:"),
+    "units in any case": (["5 KG", "6 kg", "7 kg"], [5, 6, 7], ".kg"),
 }
 
 
@@ -93,7 +99,8 @@ WRITTEN = {
     "few names and rubbish": ([*["red", "blue"] * 60, *(f"x{i}" for i in range(8))], "category"),
     "codes": ([f"{i:05}" for i in range(200)], ""),
     "words for nothing only": (["n/a", "NA", "null", ""], ""),
-    "the same with gaps": (["a", "a", "n/a", "a", ""], ""),
+    "the same with gaps": (["a"] * 28 + ["n/a", ""], ""),
+    "a flag with gaps": (["a", "a", "n/a", "a", ""], "category"),
 }
 
 
@@ -108,6 +115,16 @@ def test_names_for_yes_are_one_name_and_letters_that_only_look_like_them_are_not
     found = encoder.transform(pa.table({"a": ["TRUE", "yes", "missing"], "b": ["n", "n", "n"]}))
     np.testing.assert_array_equal(found[0], found[1])
     assert found[2, 0] > found[1, 0]
+
+
+def test_names_are_the_same_in_upper_and_lower_case_and_short_codes_are_not():
+    table = pa.table({"land": ["Germany", "GERMANY", "germany", "France"] * 9, "c": ["a", "A", "b", "b"] * 9})
+    encoder = TableEncoder().fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["land: France", "land: Germany", "c: A", "c: a", "c: b"]
+    found = encoder.transform(table)
+    np.testing.assert_array_equal(found[0, :2], found[2, :2])
+    again = TableEncoder.restored(Stored(*encoder.__hidegl_state__()))
+    np.testing.assert_array_equal(again.transform(table), found)
 
 
 def test_the_encoder_takes_kinds_too():
@@ -259,7 +276,7 @@ def test_every_column_is_reported_and_nothing_is_cut(folder, capsys):
     dirty_shop(Path("shop.csv"))
     hidegl("inspect shop.csv --labels side")
     shown = capsys.readouterr().out
-    assert "numbers with a decimal point, in $" in shown
+    assert "numbers, in $" in shown
     hidegl("label shop.csv --labels side --effort quick --json")
     found = json.loads(capsys.readouterr().out)
     report = {column.pop("column"): column for column in found["columns"]}

@@ -1,8 +1,9 @@
-"""Numbers as people write them: "$1,004.86", "17,70", "12 %", "1 250 kg", "(3.5)".
+"""Numbers as people write them: "$1,004.86", "17,70", "12 %", "1 250 kg", "(3.5)", "66k", "2:05:30".
 
 A cell is a sign or parentheses, a currency, digits with a decimal sign and separators of thousands, and a unit. The
 column decides whether point or comma is the decimal sign: it is the comma in "1.004,86" and "17,7", and the point in
-"0.5" and "1,004.86". A column has one unit. Cells with another one are not understood: 5 g are not 5 kg.
+"0.5" and "1,004.86". A column has one unit. Cells with another one are not understood: 5 g are not 5 kg. A time such as
+"2:05:30" is a number of seconds, and "2:05" one of minutes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ AMOUNT = re.compile(
     rf"\s*(?P<unit>[^{NO_UNIT}]{{1,15}})?(?P<close>\))?"
 )
 GROUPS = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+(?:[.,]\d*)?")
+TIME = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d)(?:[.,]\d+)?)?")
+THOUSANDS = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "mio": 1e6, "mln": 1e6, "bn": 1e9, "Mrd": 1e9}
+"""Words for thousands and millions. The letter m is a metre."""
+
 SAME_UNITS = {"eur": "€", "usd": "$", "us$": "$", "gbp": "£", "jpy": "¥", "inr": "₹", "percent": "%", "pct": "%"}
 ORDINALS = ("st", "nd", "rd", "th")
 CODE = re.compile(r"[-+]?0[0-9xX]|\+\d{7,}|\d{16,}$")
@@ -46,17 +51,24 @@ class Amount(NamedTuple):
     power: str
     is_negative: bool
     unit: str
+    times: float = 1.0
+    """By what it is multiplied: 1,000 in "66k"."""
 
 
 def amount_of(text: str, *, codes: bool = False) -> Amount | None:
     """The parts of a number; None if the text is not one. With `codes`, 007 is the number 7."""
     text = text.strip()
+    if (time := TIME.fullmatch(text)) is not None:
+        first, second, third = (int(part or 0) for part in time.groups())
+        return Amount(str((first * 60 + second) * (60 if time[3] else 1) + third), "", is_negative=False, unit=":")
     found = AMOUNT.fullmatch(text) if len(text) <= LONGEST else None
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
     if not codes and CODE.match(text):
         return None
     currency, unit = found["currency"] or "", (found["unit"] or "").strip()
+    times = THOUSANDS.get(unit, 1.0)
+    unit = "" if unit in THOUSANDS else unit
     if (currency and unit) or (found["sign"] and found["inner"]) or unit.lower() in ORDINALS:
         return None
     digits = found["digits"].strip()
@@ -64,8 +76,8 @@ def amount_of(text: str, *, codes: bool = False) -> Amount | None:
         return None
     digits = digits.translate(dict.fromkeys(map(ord, SPACES)))
     is_negative = bool(found["open"]) or (found["sign"] or found["inner"] or "+") in MINUS
-    unit = (currency or unit).lower()
-    return Amount(digits, found["power"] or "", is_negative, SAME_UNITS.get(unit, unit))
+    unit = currency or unit
+    return Amount(digits, found["power"] or "", is_negative, SAME_UNITS.get(unit.lower(), unit), times)
 
 
 def decimal_of(cells: Sequence[str], default: str = ".") -> str:
@@ -88,18 +100,24 @@ def number_of(amount: Amount, decimal: str) -> float:
     """The value of a cell; NaN if its points and commas do not fit the decimal sign."""
     separator = "," if decimal == "." else "."
     whole, _, fraction = amount.digits.partition(decimal)
-    if separator in whole and not re.fullmatch(rf"\d{{1,3}}(?:\{separator}\d{{3}})+", whole):
-        return np.nan
+    if separator in whole and not re.fullmatch(rf"\d{{1,3}}(?:\{separator}\d{{2,3}})*\{separator}\d{{3}}", whole):
+        return np.nan  # 2,80,676 are 280,676 rupees
     if separator in fraction or decimal in fraction:
         return np.nan
-    value = float(f"{whole.replace(separator, '') or '0'}.{fraction or '0'}{amount.power}")
+    value = float(f"{whole.replace(separator, '') or '0'}.{fraction or '0'}{amount.power}") * amount.times
     return -value if amount.is_negative else value
 
 
 def unit_of(amounts: Sequence[Amount]) -> str:
-    """The most frequent unit. A word is a unit only in at least half of the cells: 2, 3, 4 and "5more" have none."""
-    units = Counter(amount.unit for amount in amounts if amount.unit)
-    unit, n = max(units.items(), key=lambda found: found[1], default=("", 0))
+    """The most frequent unit, as it is written most often. A word is a unit only in at least half of the cells: 2, 3, 4
+    and "5more" have none.
+    """
+    spelled = Counter(amount.unit for amount in amounts if amount.unit)
+    units: Counter[str] = Counter()
+    for unit, n in spelled.items():
+        units[unit.lower()] += n
+    most, n = max(units.items(), key=lambda found: found[1], default=("", 0))
+    unit = max((unit for unit in spelled if unit.lower() == most), key=lambda unit: spelled[unit], default="")
     return "" if any(letter.isalpha() for letter in unit) and 2 * n < len(amounts) else unit
 
 
@@ -113,7 +131,10 @@ def read_amounts(texts: Sequence[str], how: str = "", *, codes: bool = False) ->
     amounts = [cell for cell in cells if cell is not None]
     decimal = decimal_of([amount.digits for amount in amounts], how[:1] or ".")
     unit = how[1:] if how else unit_of(amounts)
-    values = [np.nan if cell is None or cell.unit not in ("", unit) else number_of(cell, decimal) for cell in cells]
+    values = [
+        np.nan if cell is None or cell.unit.lower() not in ("", unit.lower()) else number_of(cell, decimal)
+        for cell in cells
+    ]
     found = np.array(values, dtype=np.float64)
     return np.where(np.isfinite(found), found, np.nan), decimal + unit
 

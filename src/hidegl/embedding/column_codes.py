@@ -15,7 +15,7 @@ from hidegl.basics.archives import State
 from hidegl.basics.stored import FINITE, Stored
 from hidegl.embedding.amounts import amounts_in
 from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without, yes_or_no
-from hidegl.embedding.column_kinds import DAY_ORDERS, EPOCHS, MOST_LEVELS, YES_OR_NO, Kind
+from hidegl.embedding.column_kinds import ANY_CASE, CASELESS, DAY_ORDERS, EPOCHS, MOST_LEVELS, YES_OR_NO, Kind
 from hidegl.embedding.dates import dates_in
 from hidegl.embedding.word_vectors import Words
 from hidegl.files.column_types import holds_whole_floats
@@ -146,7 +146,7 @@ class CategoryCode:
 
     levels: tuple[str, ...]
     how: str = ""
-    """Whether all words for yes are one name, and all for no."""
+    """Whether all words for yes are one name, and all for no; or names in upper and lower case."""
 
     kind: ClassVar[str] = "category"
     reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -154,8 +154,10 @@ class CategoryCode:
     @classmethod
     def learned(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
         counts: Counter[str] = Counter()
-        for name, n in Counter(as_names(column)).items():
-            counts["" if name.lower() in EMPTY_NAMES else yes_or_no(name) if kind.how else name] += n
+        spellings: dict[str, str] = {}
+        for name, n in Counter(as_names(column)).most_common():
+            key = known_as(name, kind.how)
+            counts[spellings.setdefault(key, name if kind.how == ANY_CASE and key else key)] += n
         return cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))), kind.how)
 
     @property
@@ -169,15 +171,10 @@ class CategoryCode:
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         place = {level: number for number, level in enumerate(self.levels)}
         names = as_names(column)
-        of_name = {name: place.get(self._level(name), -1) for name in set(names)}
+        by_key = {known_as(level, self.how): number for level, number in place.items()}
+        of_name = {name: place.get(name, by_key.get(known_as(name, self.how), -1)) for name in set(names)}
         places = np.array([of_name[name] for name in names], dtype=np.intp)
         return (places[:, None] == np.arange(len(self.levels))).astype(np.float64), 0
-
-    def _level(self, name: str) -> str:
-        """The name under which a cell counts."""
-        if name in self.levels:
-            return name
-        return "" if name.lower() in EMPTY_NAMES else yes_or_no(name) if self.how else name
 
     def state(self) -> State:
         return {"levels": list(self.levels), "how": self.how}, {}
@@ -185,8 +182,8 @@ class CategoryCode:
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         how = stored.optional_text("how")
-        if how not in ("", YES_OR_NO):
-            raise ValueError(f"how must be {YES_OR_NO!r} or nothing, got {how!r}")
+        if how not in ("", YES_OR_NO, ANY_CASE):
+            raise ValueError(f"how must be {YES_OR_NO!r}, {ANY_CASE!r} or nothing, got {how!r}")
         return cls(tuple(stored.names("levels")), how)
 
 
@@ -307,6 +304,15 @@ def as_names(column: pa.ChunkedArray) -> list[str]:
     if holds_whole_floats(column):
         column = pc.cast(column, pa.int64(), safe=False)
     return [(value or "").strip() for value in pc.cast(column, pa.string()).to_pylist()]
+
+
+def known_as(name: str, how: str) -> str:
+    """Under what a cell of a column of names counts: the same for names that are the same, and "" for nothing."""
+    if name.lower() in EMPTY_NAMES:
+        return ""
+    if how == YES_OR_NO:
+        return yes_or_no(name)
+    return name.casefold() if how == ANY_CASE and len(name) >= CASELESS else name
 
 
 def as_seconds(column: pa.ChunkedArray, how: str) -> Numbers:

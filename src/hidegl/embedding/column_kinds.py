@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ NAMES_ROWS = 0.9
 FEWEST_WORDS = 3.0
 """On average, a text has this number of words; a name has fewer."""
 
-FLAGGED = 0.5
+FLAGGED = 0.9
 """A word that stands in at most this share of the rows, and nothing in the others, is a flag."""
 
 ENOUGH_ROWS = 20
@@ -54,6 +55,9 @@ WANTED = ("number", "date", "category", "text")
 
 DAY_ORDERS = ("day first", "month first")
 YES_OR_NO = "yes or no"
+ANY_CASE = "upper and lower case alike"
+CASELESS = 3
+"""Names with at least this number of letters are the same in upper and lower case; "a" and "A" may be two codes."""
 
 
 class Kind(NamedTuple):
@@ -63,7 +67,7 @@ class Kind(NamedTuple):
     reason: str = ""
     how: str = ""
     """Of dates: the unit of numbers, or the order of day and month in texts. Of numbers in texts: the decimal sign and
-    the unit. Of categories: whether they are words for yes and no."""
+    the unit. Of categories: whether they are words for yes and no, or names in upper and lower case."""
 
     unread: tuple[str, ...] = ()
     """Cells that are not understood as numbers or dates, such as "see below"."""
@@ -157,7 +161,7 @@ def kind_of_texts(name: str, column: pa.ChunkedArray, *, are_names: bool = False
     if not are_names and (found := kind_of_written(name, column, counts)) is not None:
         return found
     if is_category(counts):
-        return Kind("category", how=YES_OR_NO if are_mostly_yes_or_no(counts) else "")
+        return Kind("category", how=YES_OR_NO if are_mostly_yes_or_no(counts) else spelled(counts))
     if CODES.search(name):
         return Kind("", "a code")
     words = pc.mean(pc.add(pc.count_substring_regex(given, r"\s+"), 1)).as_py()
@@ -172,6 +176,12 @@ def is_category(counts: Counter[str]) -> bool:
     if len(counts) <= MOST_LEVELS:
         return bool(often) or len(counts) == 1
     return len(often) <= MOST_LEVELS and sum(often) >= UNDERSTOOD * counts.total()
+
+
+def spelled(names: Iterable[str]) -> str:
+    """Whether names occur in upper and lower case."""
+    words = [name for name in names if len(name) >= CASELESS]
+    return ANY_CASE if len({word.casefold() for word in words}) < len(words) else ""
 
 
 def are_mostly_yes_or_no(counts: Counter[str]) -> bool:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hidegl.basics.coded_texts import CodedText
 from hidegl.embedding.cell_words import EMPTY_NAMES, EMPTY_WORDS, bare, without
-from hidegl.embedding.column_codes import NumberCode, Unread
-from hidegl.embedding.column_kinds import EPOCHS, Kind, kind_of
+from hidegl.embedding.column_codes import NumberCode, Unread, known_as
+from hidegl.embedding.column_kinds import EPOCHS, YES_OR_NO, Kind, kind_of
 from hidegl.embedding.dates import have_open_order
 from hidegl.files.columns import fits_into_cell, is_text, is_vector, spoken
 from hidegl.files.tables import Table
@@ -25,7 +25,6 @@ N_EXAMPLES = 3
 LONGEST_EXAMPLE = 60
 NOT_CHOSEN = "not among the columns that were asked for"
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
-SIGNS = {".": "point", ",": "comma"}
 
 
 class ColumnReport(NamedTuple):
@@ -66,18 +65,25 @@ def kind_of_any(name: str, column: pa.ChunkedArray) -> Kind:
 def described(kind: Kind, column: pa.ChunkedArray) -> str:
     """Why a column has this kind, in words."""
     if kind.name == "number":
-        if not is_text(column.type):
-            return "numbers"
+        if pa.types.is_boolean(column.type):
+            return YES_OR_NO
+        if kind.how[1:] == ":":
+            return "times of the clock"
+        comma = " with a decimal comma" if kind.how[:1] == "," else ""
         unit = f", in {kind.how[1:]}" if kind.how[1:] else ""
-        return f"numbers with a decimal {SIGNS.get(kind.how[:1], 'point')}{unit}"
+        return f"numbers{comma}{unit}"
     if kind.name == "date":
         if kind.how in EPOCHS:
             return f"times since 1970, in {kind.how}"
         ordered = is_text(column.type) and have_open_order(column.slice(0, FIRST).drop_null().to_pylist())
         return f"dates, {kind.how}" if ordered else "dates"
     if kind.name == "category":
-        n_names = len(without(bare(pc.cast(column, pa.string()).drop_null()), EMPTY_NAMES).unique())
-        return kind.how or f"{n_names:,} different {'value' if n_names == 1 else 'values'}"
+        if kind.how == YES_OR_NO:
+            return kind.how
+        names = without(bare(pc.cast(column, pa.string()).drop_null()), EMPTY_NAMES).unique().to_pylist()
+        n_names = len({known_as(name, kind.how) for name in names})
+        alike = f", {kind.how}" if kind.how else ""
+        return f"{n_names:,} different {'value' if n_names == 1 else 'values'}{alike}"
     return kind.reason or spoken(column.type)
 
 

@@ -160,7 +160,7 @@ def known_encoding(name: str) -> str:
 
 def not_this_encoding(path: Path, encoding: str) -> OperationError:
     advice = (
-        "name its encoding, for example --encoding latin1" if encoding == "utf-8" else "name another with --encoding"
+        "name its encoding, for example --encoding cp1252" if encoding == "utf-8" else "name another with --encoding"
     )
     return OperationError(f"{path} is not text in {encoding.upper()}: {advice}")
 

@@ -1,0 +1,72 @@
+"""Very many labels that people give in Studio: each is there, undo takes back the last, and memory stays flat."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from fuzz.mutations import Rng
+from fuzz.studios import open_session, write_texts
+from hidegl.annotation.label_store import LabelStore
+from hidegl.annotation.row_keys import RowKeys
+from hidegl.browser.session import Session
+from hidegl.cli.studio import store_of
+from hidegl.files.opening import open_table
+
+ROWS, PER_CASE = 4000, 30
+WARM, FLAT = 600, 30e6
+"""After so many labels, memory grows by at most so many bytes."""
+
+labelled: Labelled | None = None
+
+
+class Labelled:
+    """Studio on texts, and the labels that it has acknowledged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = Path(tempfile.mkdtemp(dir=folder)) / "texts.csv"
+        write_texts(self.path, ROWS)
+        self.session: Session = open_session(self.path)
+        self.session.start()
+        self.names: dict[int, str] = {}
+        self.n_given, self.base = 0, 0
+
+    def growth(self) -> float:
+        """By how many bytes the memory in use has grown since the first labels."""
+        statm = Path("/proc/self/statm")
+        if not statm.exists():
+            return 0
+        now = int(statm.read_text().split()[1]) * resource.getpagesize()
+        if self.n_given <= WARM:
+            self.base = max(self.base, now)
+        return now - self.base
+
+
+def prepare(folder: Path) -> None:
+    (folder / "labels").mkdir()
+
+
+def case(folder: Path, rng: Rng) -> str | None:
+    global labelled
+    labelled = labelled or Labelled(folder / "labels")
+    session, names = labelled.session, labelled.names
+    for row in rng.permutation(ROWS)[:PER_CASE].tolist():
+        name = f"kind {row % 3}" if rng.random() < 0.95 else f"kind {rng.integers(5)}"
+        before = names.get(row)
+        session.label_named([row], name, "card")
+        labelled.n_given += 1
+        names[row] = name
+        if rng.random() < 0.05:
+            session.change(LabelStore.undo)
+            names.pop(row) if before is None else names.update({row: before})
+        session.state()
+        session.rows.cards()
+    if session.names() != dict(sorted(names.items())):
+        return "the labels are not those that were given"
+    with closing(LabelStore(store_of(labelled.path), RowKeys.of(open_table(labelled.path)))) as again:
+        if len(again.labels()) != len(names):
+            return f"{len(again.labels())} of {len(names)} labels are on disk"
+    growth = labelled.growth()
+    return f"memory grew by {growth / 1e6:.0f} MB in {labelled.n_given} labels" if growth > FLAT else None
