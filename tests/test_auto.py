@@ -164,3 +164,32 @@ def test_probabilities_are_calibrated_on_real_data(real_data):
     right = model.transduction_[unlabelled] == y[unlabelled]
     assert right.mean() > 0.93  # 93.9 % as measured
     assert expected_calibration_error(model.label_distributions_[unlabelled], right) < 0.025  # 0.015 as measured
+
+
+def test_a_fitted_model_reads_what_its_fit_used_and_not_later_parameters():
+    X, truth = make_three_moons(400, random_state=0)
+    y = hide_labels(truth, draw_labels(truth, 12, seed=0, kind="balanced"))
+    model, other = (AutoHiDeGL(effort="quick", random_state=0).fit(X, y) for _ in range(2))
+    before = model.summary()
+    model.set_params(class_prior="labels", effort="best", preprocess="mixed")
+    assert model.summary() == before
+    assert model.settings_["effort"] == "quick"
+    model.set_params(class_prior="auto")
+    np.testing.assert_array_equal(model.relabel(y).label_distributions_, other.relabel(y).label_distributions_)
+
+
+def test_rows_that_cannot_join_leave_the_model_as_it_was(monkeypatch):
+    X, truth = make_three_moons(400, random_state=0)
+    y = hide_labels(truth, draw_labels(truth, 12, seed=0, kind="balanced"))
+    model = AutoHiDeGL(effort="quick", random_state=0).fit(X, y)
+    before = model.label_distributions_.copy()
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hidegl.estimators.auto.label_together", fail)
+        with pytest.raises(MemoryError):
+            model.extend(X[:5])
+    assert model.n_rows_ == len(X)
+    np.testing.assert_array_equal(model.relabel(y).label_distributions_, before)

@@ -34,7 +34,7 @@ def is_valid(model, X):
 def test_not_a_number_in_x(blobs, value):
     X, y, truth = blobs
     X[3, 1] = value
-    refused = "X must hold finite numbers, but it contains NaN or infinity"
+    refused = "X must contain finite numbers, but it contains NaN or infinity"
     for rows in (X, sp.csr_array(X)):
         with pytest.raises(ValueError, match=refused):
             fit(rows, y)
@@ -192,7 +192,7 @@ def test_few_points_and_a_point_for_every_row(blobs, rule, graph, n_points):
         ({"n_points": np.array([5, 6])}, TypeError, "n_points must be a whole number"),
         ({"n_components": np.array([5, 6])}, TypeError, "n_components must be a whole number"),
         ({"start": np.zeros(4)}, ValueError, r"start.*got the shape \(4,\)"),
-        ({"start": np.full((4, 2), np.nan)}, ValueError, "start must hold finite numbers"),
+        ({"start": np.full((4, 2), np.nan)}, ValueError, "start must contain finite numbers"),
         ({"start": np.zeros((61, 2))}, ValueError, "rows of start.*from 1 to 60, got 61"),
         ({"class_prior": ["a", "b", "c"]}, TypeError, "class_prior must be one of"),
         ({"class_prior": {0: 0.5, 1: 0.5}}, ValueError, r"class_prior must name the classes in y.*differs in 2"),
@@ -232,7 +232,7 @@ def test_huge_and_tiny_values(blobs, dtype, factor, preprocess):
 
 def test_values_whose_squares_overflow(blobs):
     X, y, _ = blobs
-    with pytest.raises(ValueError, match=r"X must hold values up to 1e\+140 in size, got"):
+    with pytest.raises(ValueError, match=r"X must contain values up to 1e\+140 in size, got"):
         fit(X * 1e300, y)
 
 
@@ -267,7 +267,7 @@ def test_columns_of_text_are_named():
         (when, "day"),
     ):
         with pytest.raises(
-            ValueError, match=f"X must hold numbers, but these columns do not: '{name}'. hidegl.label takes"
+            ValueError, match=f"X must contain numbers, but these columns do not: '{name}'. hidegl.label takes"
         ):
             fit(bad, [0, 1, -1][: len(bad)])
     assert fit(frame[["size", "count"]].astype(object), [0, 1, -1]).transduction_.shape == (3,)

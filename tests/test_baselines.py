@@ -71,11 +71,11 @@ def test_every_system_labels_clear_clusters(blobs, model):
 @pytest.mark.parametrize("model", ALL, ids=name)
 def test_bad_input_is_refused_as_by_hidegl(blobs, model):
     X, y, _ = blobs
-    with pytest.raises(ValueError, match="y must hold at least one label"):
+    with pytest.raises(ValueError, match="y must contain at least one label"):
         model.fit(X, np.full(150, -1))
     with pytest.raises(ValueError, match="y must have one entry for each of the 150 rows of X, got 149"):
         model.fit(X, y[:-1])
-    with pytest.raises(ValueError, match="X must hold finite numbers, but it contains NaN"):
+    with pytest.raises(ValueError, match="X must contain finite numbers, but it contains NaN"):
         model.fit(np.where(X > 5, np.nan, X), y)
 
 

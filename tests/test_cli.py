@@ -649,7 +649,7 @@ def test_spellings_of_one_class(heaps, folder, capsys):
     write_csv("data.csv", columns)
     hidegl("label data.csv --labels kind --effort quick")
     said = " ".join(capsys.readouterr().err.split())
-    assert "y holds 'Left' and 'left' as different classes: if they are one, give them one name (on the" in said
+    assert "y has 'Left' and 'left' as different classes: if they are one, give them one name (on the" in said
     assert "'?' is read as no label, in 1 rows" in said
     assert "'skip' is read as no label, in 1 rows" in said
     hidegl("label data.csv --labels kind --effort quick --merge-names --force --json")

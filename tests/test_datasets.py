@@ -116,7 +116,7 @@ def test_openml_out_of_reach_or_changed_is_an_error_that_says_what_to_do(openml)
     with pytest.raises(FileNotFoundError, match=r"set HIDEGL_DATA to a folder.*could not be reached: no network"):
         load_data_set("mnist")
     openml["pendigits"] = Bunch(data=np.zeros((7, 16)), target=np.arange(7).astype(str))
-    with pytest.raises(ValueError, match=r"OpenML must hold Pendigits .*got \(7, 16, 7\)"):
+    with pytest.raises(ValueError, match=r"OpenML must contain Pendigits .*got \(7, 16, 7\)"):
         load_data_set("pendigits")
 
 

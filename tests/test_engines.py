@@ -409,7 +409,7 @@ class TestCluster:
         y = np.array([0, 1])
         with pytest.raises(ValueError, match=r"X must have rows and columns, got the shape \(2,\)"):
             HiDeGL(1).fit(da.ones(2), y)
-        with pytest.raises(ValueError, match="X must hold numbers, got the type <U1"):
+        with pytest.raises(ValueError, match="X must contain numbers, got the type <U1"):
             HiDeGL(1).fit(da.from_array(np.array([["a"], ["b"]])), y)
 
 

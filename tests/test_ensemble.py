@@ -316,8 +316,9 @@ def test_graphs_and_a_linear_classifier_learn_from_each_other(tmp_path):
     unlabelled = labels == -1
     right = np.mean(model.transduction_[unlabelled] == y[unlabelled])
     alone = quick().fit(X)
-    (members,) = alone._members
-    alone._members = (replace(members, sample=replace(members.sample, rows=None)),)  # as after loading: no classifier
+    (members,) = alone._fit.learned.members
+    without_rows = replace(members, sample=replace(members.sample, rows=None))
+    alone._fit.learned.__dict__["members"] = (without_rows,)  # as after loading: no classifier
     by_graphs = alone.relabel(labels).transduction_
     assert alone.settings_["kernel_weight"] == 0
     assert right > np.mean(by_graphs[unlabelled] == y[unlabelled]) + 0.02

@@ -123,7 +123,7 @@ def test_fit_without_labels_learns_all_but_the_labels(moons):
 def scaled_column_mass(model):
     """The columns of F, scaled to the class shares and summed over all rows."""
     (structure,) = model.structures_
-    labelling = model._labelling
+    labelling = model._fit.labelling
     F = scores(structure.Z.collect(), labelling.A, labelling.delta)
     return (F * labelling.scales).sum(axis=0)
 
@@ -285,7 +285,7 @@ def test_score_counts_the_rows_with_labels(moons):
     X, y, truth = moons
     model = HiDeGL(40, random_state=0).fit(X, y)
     assert model.score(X, y) == 1
-    with pytest.raises(ValueError, match="y must hold at least one label"):
+    with pytest.raises(ValueError, match="y must contain at least one label"):
         model.score(X, np.full(len(X), -1))
     assert model.score(X, truth) == np.mean(model.predict(X) == truth)
     weights = np.random.default_rng(0).random(len(X))
@@ -328,5 +328,15 @@ def test_columns_of_transform_have_names(moons):
 def test_every_blank_that_became_a_class_is_named(moons):
     X, _, truth = moons
     y = np.array(["left", "", "unknown"])[truth]
-    with pytest.warns(UserWarning, match="y holds '' and 'unknown' as a class"):
+    with pytest.warns(UserWarning, match="y has '' and 'unknown' as a class"):
         HiDeGL(40, random_state=0).fit(X, y)
+
+
+def test_a_fitted_model_reads_what_its_fit_used_and_not_later_parameters(moons):
+    X, y, _ = moons
+    model = HiDeGL(n_points=40, random_state=0).fit(X, y)
+    before = model.summary(), model.audit(), model.label_distributions_.copy()
+    model.set_params(rule="mbo", graph="anchor", alpha=0.1, class_prior="labels")
+    assert (model.summary(), model.audit()) == before[:2]
+    np.testing.assert_array_equal(model.label_distributions_, before[2])
+    assert "'mbo' on the 'anchor' graph" in model.relabel(y).summary()

@@ -161,13 +161,13 @@ def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     broken = X.copy()
     broken[4000, 2] = np.nan
     np.save(tmp_path / "X.npy", broken)
-    with pytest.raises(ValueError, match="X must hold finite numbers, but the file holds NaN"):
+    with pytest.raises(ValueError, match="X must contain finite numbers, but the file holds NaN"):
         model().fit(tmp_path / "X.npy", y)
     np.save(tmp_path / "X.npy", X[0])
     with pytest.raises(ValueError, match=r"X must have rows and columns, got the shape \(5,\)"):
         read_rows(tmp_path / "X.npy")
     np.save(tmp_path / "X.npy", np.array([["a"]]))
-    with pytest.raises(ValueError, match="X must hold numbers, got the type <U1"):
+    with pytest.raises(ValueError, match="X must contain numbers, got the type <U1"):
         read_rows(tmp_path / "X.npy")
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match="columns is for tables"):
@@ -184,13 +184,13 @@ def test_what_is_wrong_with_a_parquet_file_is_said(rows, tmp_path):
     with pytest.raises(ValueError, match="has no column 'z'; it has x0"):
         read_rows(path, columns=["z"])
     pq.write_table(pa.table({"e": [[1.0, 2.0], [3.0]]}), path)
-    with pytest.raises(ValueError, match=r"the column 'e' of .* must hold lists of one length, 2"):
+    with pytest.raises(ValueError, match=r"the column 'e' of .* must contain lists of one length, 2"):
         model().fit(path, y)
     pq.write_table(pa.table({"e": [[1.0, 2.0], None]}), path)
-    with pytest.raises(ValueError, match="must hold a value in every row, but has gaps"):
+    with pytest.raises(ValueError, match="must contain a value in every row, but has gaps"):
         model().fit(path, y)
     pq.write_table(pa.table({"e": pa.array([], pa.float64())}), path)
-    with pytest.raises(ValueError, match="must hold rows, but is empty"):
+    with pytest.raises(ValueError, match="must contain rows, but is empty"):
         read_rows(path)
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -223,7 +223,7 @@ def test_a_copied_model_reads_its_own_file(kind, rows, tmp_path, monkeypatch):
     np.save(tmp_path / "other.npy", X[::-1].copy())
     other = read_rows(tmp_path / "other.npy")
     for copied in copies:
-        copied._computed.clear()
+        copied._fit.cache.clear()
         np.testing.assert_array_equal(copied.transduction_, expected)
     assert other.n_rows == len(X)
 
@@ -236,13 +236,13 @@ def test_parquet_files_of_mixed_types_are_read_as_the_widest(tmp_path):
     np.testing.assert_array_equal(rows.take(np.arange(5))[:, 0], [1, 2, 3, 0.25, 0.5])
     np.testing.assert_array_equal(rows.collect()[:, 0], [1, 2, 3, 0.25, 0.5])
     pq.write_table(pa.table({"a": pa.array([1, None])}), tmp_path / "3.parquet")
-    with pytest.raises(ValueError, match=r"the column 'a' of .*3\.parquet must hold a value in every row"):
+    with pytest.raises(ValueError, match=r"the column 'a' of .*3\.parquet must contain a value in every row"):
         read_rows(tmp_path).take(np.arange(6))
     for name, lists in (("0", [[1.0, 2.0]]), ("1", [[1.0]])):
         pq.write_table(pa.table({"e": lists}), tmp_path / f"{name}.parquet")
     (tmp_path / "2.parquet").unlink()
     (tmp_path / "3.parquet").unlink()
-    with pytest.raises(ValueError, match=r"'e' of .*1\.parquet must hold lists of one length, 2"):
+    with pytest.raises(ValueError, match=r"'e' of .*1\.parquet must contain lists of one length, 2"):
         read_rows(tmp_path).take(np.arange(2))
 
 

@@ -61,7 +61,7 @@ def test_minus_one_and_one_alone():
 
 @pytest.mark.parametrize("blank", ["", " ", "nan", "-1", "None", "unlabeled"])
 def test_blanks_that_became_text_are_pointed_out(blank):
-    with pytest.warns(UserWarning, match="as a class: where it means that there is no label, write None"):
+    with pytest.warns(UserWarning, match="as a class: if it means that there is no label, write None"):
         assert len(Labels.read(["a", "b", blank], 3).classes) == 3
 
 

@@ -190,7 +190,7 @@ def test_an_error_says_what_takes_too_much_memory(rows, monkeypatch):
     X, y, _ = rows
     monkeypatch.setattr(memory, "available_memory", lambda: 50_000_000)
     message = (
-        r"n_points=5000 needs about 160 MB of memory beside the rows, and 50 MB are available: n_points=1118 would fit"
+        "n_points=5000 needs about 160 MB of memory in addition to the rows, but 50 MB are available: n_points=1118"
     )
     with pytest.raises(MemoryError, match=message):
         HiDeGL(5000).fit(X, y)

@@ -242,7 +242,7 @@ def test_entries_that_are_no_numbers_are_refused_in_words():
     with pytest.raises(ValueError, match="X must have no masked entries, got 3: fill them in"):
         model.fit(np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) < 3), y)
     model.fit(np.ma.masked_array(X, False), y)
-    with pytest.raises(ValueError, match=r"X must hold numbers, got datetime64\[D\]: .*TableEncoder"):
+    with pytest.raises(ValueError, match=r"X must contain numbers, got datetime64\[D\]: .*TableEncoder"):
         model.fit(np.full((len(X), 2), np.datetime64("2020-01-01")), y)
     frame = pd.DataFrame(X).round().astype("Int64")
     model.fit(frame, y)

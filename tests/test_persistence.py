@@ -132,7 +132,7 @@ def test_file_that_lacks_a_part_is_refused(tmp_path):
     ],
 )
 def test_file_with_wrong_numbers_is_refused(tmp_path, model, name, change):
-    values, arrays = model.__hidegl_state__()
+    values, arrays = model.state(with_rows=True)
     header = {"model": "HiDeGL", "version": "0", "parameters": {}, "values": values}
     archives.write_archive(tmp_path / "model", header, {**arrays, name: change(arrays[name])})
     with pytest.raises(ValueError, match="not a hidegl model, or it is damaged"):

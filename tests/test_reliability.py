@@ -244,9 +244,9 @@ def test_names_of_no_characters_are_refused(wrong, tmp_path, moons, monkeypatch)
         with monkeypatch.context() as unchecked:
             unchecked.setattr(archives, "are_characters", lambda _: True)
             path = changed(tmp_path / "model", tmp_path / "changed", arrays={array: change})
-        with pytest.raises(DamagedFileError, match="must hold characters of Unicode"):
+        with pytest.raises(DamagedFileError, match="must contain characters of Unicode"):
             hidegl.load(path)
-    with pytest.raises(ValueError, match="classes cannot be saved: it holds what is no character"):
+    with pytest.raises(ValueError, match="classes cannot be saved: it contains code points that are no characters"):
         HiDeGL(10, random_state=0).fit(X, np.where(names == "one", "\ud800", names)).save(tmp_path / "model")
 
 
@@ -260,7 +260,7 @@ def test_things_without_a_size_take_no_memory(kind, saved, tmp_path):
     with zipfile.ZipFile(tmp_path / "model", "w") as archive:
         for name, old in members.items():
             archive.writestr(name, content.getvalue() if name == "classes.npy" else old)
-    with pytest.raises(DamagedFileError, match="things without a size"):
+    with pytest.raises(DamagedFileError, match="values of size 0"):
         hidegl.load(tmp_path / "model")
 
 
@@ -277,7 +277,7 @@ def test_nobody_waits_for_a_pipe(folder, capsys, moons):
         Path("data.csv").write_text("a,b\n1,2\n3,4\n")
         assert run(command.split()) == 2
         assert "is a device or a pipe" in " ".join(capsys.readouterr().err.split()), command
-    with pytest.raises(DamagedFileError, match="a device or a pipe, and no file"):
+    with pytest.raises(DamagedFileError, match="a device or a pipe"):
         hidegl.load("pipe.csv")
     with pytest.raises(ValueError, match="is a device or a pipe"):
         hidegl.read_rows("pipe.csv")
@@ -347,7 +347,7 @@ def test_an_array_that_claims_to_be_large_takes_no_memory(tmp_path):
         wrong = archive.read("X.npy").replace(b"(1000000, 2), }", b"(10000000000000000, 2), }", 1)[:-10]
     with zipfile.ZipFile(tmp_path / "archive", "w") as archive:
         archive.writestr("X.npy", wrong)
-    with pytest.raises(DamagedFileError, match="not as large as it says"):
+    with pytest.raises(DamagedFileError, match="its size differs from that in its header"):
         StoredArrays(tmp_path / "archive")["X"]
 
 
@@ -477,7 +477,9 @@ def test_what_the_library_refuses_is_said_in_words_of_the_user(folder, capsys):
     np.save("large.npy", np.full((20, 2), 1e300) * np.arange(1, 21)[:, None])
     assert run(["suggest", "large.npy", "-n", "2"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert said.endswith("hidegl: the data must hold values up to 1e+140 in size, got 2e+301: their squares overflow")
+    assert said.endswith(
+        "hidegl: the data must contain values up to 1e+140 in size, got 2e+301: their squares overflow"
+    )
 
 
 def test_spreadsheets_run_no_cell(folder):

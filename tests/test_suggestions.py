@@ -24,7 +24,7 @@ FEW = "ignore:only one label each for"
 
 
 @models
-@pytest.mark.filterwarnings(FEW, "ignore:y holds one class only")
+@pytest.mark.filterwarnings(FEW, "ignore:y has one class only")
 def test_suggestions_before_and_after_labels(model, moons, tmp_path):
     X, _, truth = moons
     rows = model.fit(X).suggest(9)
@@ -135,7 +135,7 @@ def test_one_row_after_another_is_the_same_as_all_at_once(model, moons):
     np.testing.assert_array_equal(answered, rows)
     assert not set(model.suggest(50, answered=rows)) & set(rows)
     for wrong in ([600], [-1]):
-        with pytest.raises(ValueError, match="answered must hold row numbers from 0 to 599, got"):
+        with pytest.raises(ValueError, match="answered must contain row numbers from 0 to 599, got"):
             model.suggest(1, answered=wrong)
     with pytest.raises(ValueError, match="answered must be a list of row numbers"):
         model.suggest(1, answered=[0.5])

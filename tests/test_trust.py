@@ -107,7 +107,7 @@ class TestAcceptance:
         np.testing.assert_array_equal(kept[given.rows], given.classes[given.given])
         assert sum(label is not None for label in kept) == len(given.rows)
 
-    @pytest.mark.filterwarnings(FEW, "ignore:y holds one class only")
+    @pytest.mark.filterwarnings(FEW, "ignore:y has one class only")
     def test_one_label_shows_little_and_all_labels_leave_nothing(self, digits):
         X, truth = digits
         one = AutoHiDeGL("quick", random_state=0).fit(X[:300], np.where(np.arange(300) == 3, truth[:300], -1))
@@ -225,7 +225,7 @@ class TestFamiliarity:
         everything = HiDeGL(50, random_state=0).fit(X, truth)
         assert everything.unfamiliar() == []
 
-    @pytest.mark.filterwarnings(FEW, "ignore:y holds one class only")
+    @pytest.mark.filterwarnings(FEW, "ignore:y has one class only")
     def test_one_label_is_enough_to_ask(self, digits):
         X, truth = digits
         y = np.full(len(X), -1)
@@ -302,5 +302,5 @@ class TestStrays:
         X, truth = digits
         y = np.where(truth == 4, "Four", "other").astype(object)
         y[np.flatnonzero(truth == 4)[:3]] = "four"
-        with pytest.warns(UserWarning, match="y holds 'Four' and 'four' as different classes: if they are one"):
+        with pytest.warns(UserWarning, match="y has 'Four' and 'four' as different classes: if they are one"):
             HiDeGL(50, random_state=0).fit(X, y)

@@ -179,10 +179,10 @@ def test_expected_accuracy_is_near_the_truth(problem):
     [
         ([0, 1], "weak must be a dict from the name of each source to its labels, got list"),
         ({"llm": [0, 1]}, "llm.*one entry for each of the 800 rows"),
-        ({"llm": np.full(800, -1)}, "must hold one label or more, got none"),
+        ({"llm": np.full(800, -1)}, "must contain one label or more, got none"),
         ({"llm": ["a"] * 800}, "labels of the same kind as the others"),
         ({"llm": np.ones((800, 3))}, "one column for each of the 4 classes of y, got 3"),
-        ({"llm": {0: np.full(800, -1.0), 1: np.ones(800)}}, "must hold probabilities"),
+        ({"llm": {0: np.full(800, -1.0), 1: np.ones(800)}}, "must contain probabilities"),
     ],
 )
 def test_errors(problem, weak, message):

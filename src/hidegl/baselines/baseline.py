@@ -46,7 +46,7 @@ class Baseline(ABC, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = Labels.read(y, X.shape[0])
         if not labels.any:
-            raise ValueError(f"y must hold at least one label: {type(self).__name__} cannot learn without labels")
+            raise ValueError(f"y must contain at least one label: {type(self).__name__} cannot learn without labels")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._preparation = learn_preparation(
             LocalRows(X), preprocess=self.preprocess, n_components=self.n_components, rng=rng

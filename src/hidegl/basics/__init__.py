@@ -1,1 +1,1 @@
-"""What every room may use: checks of parameters, k×k algebra, memory, progress, files that are written whole."""
+"""What every room may use: parameter checks, k×k algebra, memory, progress, atomic writing of files."""

@@ -1,7 +1,6 @@
 """Archives: a JSON header and plain arrays in one npz file. No pickle: nothing runs on load.
 
-An archive is opened without reading its arrays. An array is read when it is asked for, and what nobody asks for is
-never read. `hidegl.basics.stored` checks what is read.
+Opening an archive reads no array. Each array is read on access, and `hidegl.basics.stored` checks it.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """Plain values for JSON, and arrays."""
 
 FORMAT = 2
-"""Raised when older versions of hidegl could not read the file."""
+"""The format that we write. It is increased when older versions of hidegl could not read the file."""
 
 HEADER, PARAMETER, EMBEDDER = "hidegl.json", "parameter.", "embedder."
-"""The name of the JSON text, and how the names of arrays start that are parameters, or of an embedder."""
+"""The name of the JSON text, and the prefixes of the arrays that are parameters or belong to an embedder."""
 
 MOST_SAID = 300
-"""Longer explanations are cut: a file can hold anything."""
+"""The maximum length of an explanation, because damaged files can lead to very long ones."""
 
 
 LAST_CHARACTER, FIRST_HALF, LAST_HALF = 0x10FFFF, 0xD800, 0xDFFF
-"""The last code point of Unicode, and those between which halves of pairs (surrogates) are, which are no characters."""
+"""The last code point of Unicode, and the first and last surrogate: halves of pairs, which are not characters."""
 
 
 class DamagedFileError(ValueError):
@@ -52,7 +51,7 @@ class DamagedFileError(ValueError):
 
 @contextmanager
 def as_damaged_file_error(path: str | os.PathLike[str], kind: str = "model") -> Iterator[None]:
-    """Whatever the bytes of a file lead to in this context is one kind of error, which names the file."""
+    """Turn any error that the content of a file causes into a `DamagedFileError` that names the file."""
     try:
         yield
     except (DamagedFileError, MemoryError):
@@ -62,19 +61,23 @@ def as_damaged_file_error(path: str | os.PathLike[str], kind: str = "model") -> 
 
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write under a temporary name, then rename: the file is there whole, or not at all."""
+    """Write atomically: under a temporary name, which is then renamed."""
     for name, array in arrays.items():
         if array.dtype.hasobject:
-            raise TypeError(f"{name.removeprefix(PARAMETER)} cannot be saved without pickle: it holds Python objects")
+            raise TypeError(
+                f"{name.removeprefix(PARAMETER)} cannot be saved without pickle: it contains Python objects"
+            )
         if array.dtype.kind == "U" and not are_characters(array):
-            raise ValueError(f"{name.removeprefix(PARAMETER)} cannot be saved: it holds what is no character")
+            raise ValueError(
+                f"{name.removeprefix(PARAMETER)} cannot be saved: it contains code points that are no characters"
+            )
     text = json.dumps({"format": FORMAT, **header}, default=np.generic.item)
     with replacing(Path(path)) as file:
         np.savez(file, **{HEADER: np.array(text)}, **arrays)  # type: ignore[arg-type]  # numpy's stubs mistake **
 
 
 def read_archive(path: str | os.PathLike[str], kind: str = "model") -> tuple[dict[str, Any], StoredArrays]:
-    """The header, and the arrays, which are read when they are asked for."""
+    """The header, and the arrays, which are read on access."""
     arrays = StoredArrays(path, kind)
     with as_damaged_file_error(path, kind):
         header = json.loads(str(arrays[HEADER]))
@@ -88,12 +91,12 @@ def read_archive(path: str | os.PathLike[str], kind: str = "model") -> tuple[dic
 
 
 class StoredArrays(Arrays):
-    """The arrays of an npz file by name. Each is read anew when it is asked for, and checked against its checksum."""
+    """The arrays of an npz file by name. Each access reads the array and checks its checksum."""
 
     def __init__(self, path: str | os.PathLike[str], kind: str = "model") -> None:
         self._path, self._kind = path, kind
-        if Path(path).exists() and not Path(path).is_file():  # to open a pipe is to wait
-            raise DamagedFileError(path, "it is a folder, a device or a pipe, and no file", kind)
+        if Path(path).exists() and not Path(path).is_file():  # opening a pipe would block
+            raise DamagedFileError(path, "it is a folder, a device or a pipe", kind)
         self._file = Path(path).open("rb")  # noqa: SIM115  # open for as long as this object lives
         with as_damaged_file_error(path, kind):
             self._archive = zipfile.ZipFile(self._file)
@@ -121,7 +124,7 @@ class StoredArrays(Arrays):
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array of an npz file. Its memory is taken only if it is as large as the archive says."""
+    """An array of an npz file. Memory is allocated only if the file has as many bytes as its header says."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         if version == (1, 0):
@@ -130,35 +133,35 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
             shape, by_columns, dtype = np.lib.format.read_array_header_2_0(file)
         size = math.prod(shape) * dtype.itemsize
         if dtype.hasobject:
-            raise ValueError("it holds Python objects")
-        if not dtype.itemsize and 0 not in shape:  # numpy would make room for more than nothing
-            raise ValueError("it holds things without a size")
+            raise ValueError("it contains Python objects")
+        if not dtype.itemsize and 0 not in shape:  # numpy would allocate memory for it
+            raise ValueError("it contains values of size 0")
         if min(shape, default=0) < 0 or size != member.file_size - file.tell():
-            raise ValueError("it is not as large as it says")
+            raise ValueError("its size differs from that in its header")
         array = np.zeros(math.prod(shape), dtype)
         if size:
             view = memoryview(array.view(np.uint8))  # type: ignore[arg-type]
             while len(view):
                 taken = file.readinto(view)  # type: ignore[attr-defined]  # numpy's own readers need less
                 if not taken:
-                    raise EOFError("it ended too early")
+                    raise EOFError("it is cut short")
                 view = view[taken:]
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
 def are_characters(texts: NDArray[np.str_]) -> bool:
-    """Whether each code point of an array of texts is one of Unicode, and no half of a pair (surrogate)."""
+    """Whether all code points of an array of texts are characters of Unicode, and not surrogates."""
     points = texts.reshape(-1).view(np.uint32) if texts.nbytes else np.empty(0, dtype=np.uint32)
     return bool(np.all(points <= LAST_CHARACTER) and not np.any((points >= FIRST_HALF) & (points <= LAST_HALF)))
 
 
 def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Arrays under names that begin with the prefix, so that several sets of them share an archive."""
+    """The arrays with a prefix before each name, so that several sets of arrays share an archive."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
 class under(Arrays):  # noqa: N801
-    """Those whose names begin with the prefix, without it; none is read before it is asked for."""
+    """The arrays whose names have the prefix, by their names without it. Each is read on access."""
 
     def __init__(self, prefix: str, arrays: Arrays) -> None:
         self._prefix, self._arrays = prefix, arrays

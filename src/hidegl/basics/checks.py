@@ -1,4 +1,4 @@
-"""The rules for parameters: an error at the door, with the name, the rule, the value and the reason."""
+"""Checks of parameters. The error has the name of the parameter, the rule, the value and the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_auto(value: Any) -> bool:
 
 
 def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None:
-    """A real number in an interval as people write it: "[0, 1)" has 0 in it and not 1."""
+    """Check that a value is a real number in an interval, such as "[0, 1)", which contains 0 and not 1."""
     low, high = map(float, interval[1:-1].split(","))
     good = isinstance(value, Real) and not is_bool(value) and fits_a_float(value)
     good = good and (low <= value if interval[0] == "[" else low < value)
@@ -30,12 +30,12 @@ def check_number(name: str, value: Any, interval: str, *, why: str = "") -> None
 
 
 def fits_a_float(value: Any) -> bool:
-    """Whole numbers of Python know no limit."""
+    """Whether a float can represent the value; Python's integers have no limit."""
     return not isinstance(value, Integral) or abs(int(value)) <= sys.float_info.max
 
 
 def check_count(name: str, value: Any, low: int, high: int | None = None, *, why: str = "") -> None:
-    """A whole number, at least `low` and at most `high`."""
+    """Check that a value is a whole number from `low` to `high`."""
     rule = f"at least {low}" if high is None else f"from {low} to {high}"
     good = isinstance(value, Integral) and not is_bool(value)
     if not good or not (low <= int(value) <= (math.inf if high is None else high)):
@@ -43,17 +43,17 @@ def check_count(name: str, value: Any, low: int, high: int | None = None, *, why
 
 
 def check_points(name: str, points: Any, n_features: int) -> Matrix:
-    """Points in the columns of X, as float64."""
+    """Points with the columns of X, as float64."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != n_features:
         raise ValueError(f"{name} must have the {n_features} columns of X, got the shape {points.shape}")
     if not np.all(np.isfinite(points)):
-        raise ValueError(f"{name} must hold finite numbers, got NaN or inf")
+        raise ValueError(f"{name} must contain finite numbers, got NaN or inf")
     return points
 
 
 def check_rows(name: str, rows: Any, n_rows: int) -> NDArray[np.intp]:
-    """Numbers of rows, counted from 0."""
+    """Row numbers, counted from 0, as an array."""
     found = np.asarray(rows)
     if found.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -61,7 +61,7 @@ def check_rows(name: str, rows: Any, n_rows: int) -> NDArray[np.intp]:
         raise ValueError(f"{name} must be a list of row numbers, got {shown(rows)}")
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
-        raise ValueError(f"{name} must hold row numbers from 0 to {n_rows - 1}, got {outside[0]}")
+        raise ValueError(f"{name} must contain row numbers from 0 to {n_rows - 1}, got {outside[0]}")
     return found.astype(np.intp)
 
 
@@ -70,7 +70,7 @@ def is_whole(value: object) -> bool:
 
 
 def is_bool(value: object) -> bool:
-    """Python counts booleans as whole numbers."""
+    """Whether a value is a boolean. Python's booleans are integers too."""
     return isinstance(value, bool)
 
 
@@ -82,12 +82,12 @@ def check_name(name: str, value: Any, names: Iterable[str | None]) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: numbers of numpy as plain numbers, and long values cut."""
+    """A value as messages show it: long values are cut, and numpy's numbers are written as plain ones."""
     if isinstance(value, np.ndarray):
         return f"an array of the shape {value.shape}"
     return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def raise_for(value: Any, message: str) -> None:
-    """A number or name outside the rule is a ValueError, something that is neither is a TypeError."""
+    """Raise a ValueError for a number or name that breaks the rule, and a TypeError for other types."""
     raise ValueError(message) if isinstance(value, Real | str | None) else TypeError(message)

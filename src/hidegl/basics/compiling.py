@@ -1,4 +1,4 @@
-"""How the loops that numpy has no word for are compiled."""
+"""Compilation of loops that numpy has no function for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FAST = {"contract", "reassoc"}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile once and keep the result on disk; where no folder can be written, compile again in each process.
+    """Compile once and cache the result on disk; where no folder can be written, compile again in each process.
 
     The loops release the GIL, so that blocks of rows run side by side in threads.
     """
@@ -19,10 +19,9 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def compiled_in_lanes(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """The same, at once and for arguments of one kind, so that a processor takes neighbouring numbers in one step.
+    """Compile at once for one signature, with vector instructions (SIMD) for neighbouring numbers.
 
-    That is LLVM's SLP vectoriser, which numba leaves out unless its configuration says otherwise. It fails where sums
-    may be reordered.
+    They come from LLVM's SLP vectoriser, which numba leaves out by default. It fails where sums may be reordered.
     """
 
     def compile_now(function: Callable[..., Any]) -> Any:

@@ -20,18 +20,19 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 TOLERANCE, ROUGH = 1e-5, 1e-3
-"""The relative residual at which a sparse system counts as solved; and where labels are to come out, not numbers."""
+"""The relative residual at which a sparse system counts as solved, and the one where only labels are needed."""
 
 MOST_ITERATIONS = 1000
 
 MANY_COLUMNS = 5
-"""From here on, a rough solve is faster by a product with the inverse."""
+"""From this number of columns on, multiplying with the inverse is faster for a rough solution."""
 
 FEW_COLUMNS, MOST_PARTS = 5, 8
-"""Columns of a sparse system that are worth a thread, and the most parts that they are cut into."""
+"""The least number of columns for each thread, and the maximum number of threads, when a sparse system is solved."""
 
 RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
-"""What is added to the diagonal of a matrix that is singular up to rounding, relative to it: the least that helps."""
+"""Multiples of the diagonal that are added to it if a matrix is singular up to rounding. The first that helps is used.
+"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Cholesky:
 
     @classmethod
     def of(cls, matrix: Matrix, *, overwrite: bool = False) -> Cholesky:
-        """With `overwrite`, the matrix's own memory takes the factor (LAPACK wants columns, so its transpose)."""
+        """Factorise. With `overwrite`, the factor takes the memory of the matrix (transposed, as LAPACK stores
+        columns).
+        """
         diagonal = np.diag(matrix).copy()
         try:
             return cls(scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False))
@@ -50,7 +53,9 @@ class Cholesky:
             return cls(ridge_factor(np.tril(matrix, -1), diagonal))
 
     def solve(self, right: Matrix, *, rough: bool = False) -> Matrix:
-        """By the factor; or, roughly and for many columns, by the inverse in single precision, which is kept."""
+        """The solution by the factor. If a rough one is enough, many columns use the inverse in single precision, which
+        is cached.
+        """
         if rough and right.ndim == 2 and right.shape[1] >= MANY_COLUMNS:
             return (self._rough_inverse @ right.astype(np.float32)).astype(np.float64)
         return scipy.linalg.cho_solve(self.factor, right, check_finite=False)
@@ -61,12 +66,12 @@ class Cholesky:
 
     @property
     def matrix(self) -> Matrix:
-        """The matrix again, from its factor: O(k³)."""
+        """The matrix, computed from its factor in O(k³)."""
         L = np.tril(self.factor[0])
         return L @ L.T
 
     def plus(self, matrix: Any) -> Cholesky:
-        """The system with another matrix added: O(k³)."""
+        """The system of the sum with another matrix: O(k³)."""
         return Cholesky.of(self.matrix + matrix, overwrite=True)
 
     def inverse(self) -> Matrix:
@@ -78,9 +83,8 @@ class Cholesky:
 
 
 def ridge_factor(below: Matrix, diagonal: Vector) -> tuple[Matrix, bool]:
-    """The factor of a symmetric matrix that is positive definite but for rounding, from the entries below its diagonal.
-
-    The broken factorisation may have overwritten the others.
+    """The factor of a symmetric matrix that is positive definite up to rounding, from the entries below its diagonal. A
+    failed factorisation may have overwritten the others.
     """
     sizes = np.abs(diagonal)
     for ridge in RIDGES if np.all(np.isfinite(diagonal)) and np.all(np.isfinite(below)) else ():
@@ -107,7 +111,7 @@ class SparseSystem:
     matrix: sp.csr_array
 
     def solve(self, right: Matrix, *, rough: bool = False) -> Matrix:
-        """Some columns in each of several threads."""
+        """The solution, computed in several threads with some columns each."""
         columns = right[:, None] if right.ndim == 1 else right
         scaled, roots = self._scaled
         if rough:
@@ -121,8 +125,10 @@ class SparseSystem:
         return (roots * np.concatenate(list(in_order(solution, parts)), axis=1)).reshape(right.shape)
 
     def _rough_solution(self, right: Matrix) -> Matrix:
-        """Of the scaled system, in single precision: columns of unit length, padded to groups of the same width."""
-        from hidegl.basics import solving  # compiled when it is needed
+        """The solution of the scaled system in single precision, for columns of length 1, padded to groups of the same
+        width.
+        """
+        from hidegl.basics import solving  # compiled on demand
 
         indptr, indices, entries = self._single_precision
         lengths = np.maximum(np.linalg.norm(right, axis=0), np.finfo(np.float64).tiny)
@@ -149,16 +155,16 @@ class SparseSystem:
 
     @cached_property
     def _single_precision(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-        """The scaled matrix as compiled loops take it: where rows begin, columns, and entries."""
+        """The scaled matrix in CSR form: row starts, columns and entries."""
         matrix, _ = self._scaled
         return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
 
     def plus(self, matrix: Any) -> SparseSystem:
-        """The system with another matrix added."""
+        """The system of the sum with another matrix."""
         return SparseSystem(sp.csr_array(self.matrix + matrix))
 
     def inverse(self) -> Matrix:
-        """Dense, O(k³): for the few questions that need all of it."""
+        """The inverse as a dense matrix, O(k³)."""
         return Cholesky.of(self.matrix.toarray(), overwrite=True).inverse()
 
 
@@ -176,7 +182,7 @@ def factorised(matrix: Any, *, overwrite: bool = False) -> System:
 class PseudoInverse:
     """A symmetric positive semi-definite matrix of any rank: `solve` gives the least-squares solution of least norm.
 
-    For the AGR rule, whose matrix was seen with condition numbers up to 3e18: directions below the rounding error of
+    The AGR rule needs it: condition numbers of its matrix up to 3e18 occurred. Directions below the rounding error of
     the largest eigenvalue are left out.
     """
 

@@ -1,4 +1,4 @@
-"""How much memory there is, and how much a fit will take: an error before the work rather than in the midst of it."""
+"""Available memory, and the memory that a fit needs: an error comes before the work, not during it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ import psutil
 import scipy.sparse as sp
 
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-"""Where Linux says how much a container may use (control groups), and in which of them this process is."""
+"""The folder of Linux's control groups, which limit the memory of containers, and the file that lists those of this
+process.
+"""
 
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 VERSION_2 = ("memory.max", "memory.current", "inactive_file")
-"""The files with the limit and the use of a group, and the name in its statistics of what it can give back at once."""
+"""The files with the limit and the use of a group, and the entry of its statistics for memory that it can release at
+once.
+"""
 
 
 def available_memory() -> int:
-    """Bytes that can be taken without swapping, within the limits of the containers, if this process is in some."""
+    """The number of bytes that can be allocated without swapping, within the limits of containers."""
     return int(min([psutil.virtual_memory().available, *room_in_groups()]))
 
 
 def room_in_groups() -> Iterator[int]:
-    """What is left in each group that this process is in, from its own to those around it."""
+    """The free memory of each control group of this process, from the innermost to the outermost."""
     try:
         lines = OWN_GROUPS.read_text().splitlines()
     except OSError:  # not Linux
@@ -44,7 +48,7 @@ def room_in_groups() -> Iterator[int]:
 
 
 def room_in(folder: Path, limit: str, used: str, given_back: str) -> int | None:
-    """What is left in a group; None if it has no limit, or if it is the one of another namespace."""
+    """The free memory of a control group; None if it has no limit, or belongs to another namespace."""
     try:
         most, taken = int((folder / limit).read_text()), int((folder / used).read_text())
         statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
@@ -54,32 +58,32 @@ def room_in(folder: Path, limit: str, used: str, given_back: str) -> int | None:
 
 
 def n_bytes(block: Any) -> int:
-    """The memory of a block of rows."""
+    """The memory that a block of rows takes, in bytes."""
     arrays = (block.data, block.indices, block.indptr) if sp.issparse(block) else (block,)  # type: ignore[attr-defined]
     return sum(int(array.nbytes) for array in arrays)
 
 
 def points_that_fit(matrices: int, reserved: int = 0) -> int:
-    """The largest k for which this number of k×k matrices fits beside what is reserved."""
+    """The largest k for which this number of k×k matrices fits into memory together with the reserved bytes."""
     return int((max(available_memory() - reserved, 0) / (matrices * 8)) ** 0.5)
 
 
 def check_memory(k: int, matrices: int, most_dense: int | None = None) -> None:
-    """An error if this number of k×k matrices does not fit. Above `most_dense` points they are sparse, and small.
+    """Raise an error if this number of k×k matrices does not fit. Above `most_dense` points they are sparse, and small.
 
-    Arrays of n rows are kept only if there is room.
+    Arrays of n rows are cached only if there is room.
     """
     dense = k if most_dense is None else min(k, most_dense)
     needed, available = matrices * 8 * dense * dense, available_memory()
     if needed > available:
         raise MemoryError(
-            f"n_points={k} needs about {readable(needed)} of memory beside the rows, and {readable(available)} are "
-            f"available: n_points={points_that_fit(matrices)} would fit"
+            f"n_points={k} needs about {readable(needed)} of memory in addition to the rows, but "
+            f"{readable(available)} are available: n_points={points_that_fit(matrices)} would fit"
         )
 
 
 def check_room(size: int, what: str) -> None:
-    """An error if what a file becomes when it is read does not fit; a small file can become a large one."""
+    """Raise an error if the content of a file does not fit into memory. Compressed files can be much smaller."""
     available = available_memory()
     if size > available:
         raise MemoryError(f"{what} needs {readable(size)} of memory, but only {readable(available)} are free")

@@ -1,4 +1,4 @@
-"""How a fit goes: one line for a person at a terminal, a callback for programs, log records for everybody else."""
+"""The progress of a fit: one line at a terminal, a callback for programs, and log records."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ logger = logging.getLogger("hidegl")
 BAR_WIDTH = 24
 
 REDRAW_SECONDS = 0.1
-"""How often the line is drawn at most."""
+"""The minimum time between two updates of the line."""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback receives after each iteration of the learning of points."""
+    """The argument of callbacks, which are called after each iteration of the learning of points."""
 
     stage: int
-    """Which of `n_stages` this is: the points are learned on a few rows first, and on more later."""
+    """The number of the stage, of `n_stages`: points are learned on few rows first, and on more in later stages."""
 
     n_stages: int
     n_iter: int
-    """Iterations of this stage so far."""
+    """The number of iterations of this stage so far."""
 
     n_rows: int
-    """Rows that an iteration of this stage reads."""
+    """The number of rows that an iteration of this stage reads."""
 
     objective: float
     change: float
-    """What the last iteration gained, in units of sigma per row."""
+    """The gain of the last iteration, in units of sigma per row."""
 
     seconds: float
-    """Since the fit began."""
+    """The time since the fit began."""
 
     model: int = 1
-    """Which of `n_models` is being learned: an ensemble has several."""
+    """The number of the model, of `n_models`: an ensemble has several."""
 
     n_models: int = 1
 
@@ -57,14 +57,14 @@ def check_callback(callback: object) -> None:
 
 
 Watcher = Callable[[str, float], None]
-"""Is called with what a pass does, and the share of it that is done."""
+"""A function that is called with the name of a pass and the share of it that is done."""
 
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """A context in which passes over rows also report to a function, a few times a second."""
+    """A context in which passes over rows report to a function too, a few times a second."""
     token = WATCHER.set(watcher)
     try:
         yield
@@ -73,7 +73,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 
 class Progress:
-    """The progress of one fit. While it is entered, passes over rows tell it of each block."""
+    """The progress of one fit, as a context: passes over rows inside it report each block to it."""
 
     def __init__(self, *, verbose: bool, callback: Callback | None, tol: float) -> None:
         self._terminal = verbose and sys.stderr.isatty()
@@ -95,17 +95,17 @@ class Progress:
             sys.stderr.flush()
 
     def model(self, number: int, n_models: int) -> None:
-        """The next of several models begins."""
+        """Note that the next of several models begins."""
         self._model, self._n_models, self._before = number, n_models, None
 
     def done(self, what: str) -> None:
-        """The last line, which stays."""
+        """Print the last line, which stays on the screen."""
         if self._terminal:
             self._draw(f"{what}, {time.perf_counter() - self._begun:.1f} s")
             sys.stderr.write("\n")
 
     def passing(self, what: str, n_rows: int = 0) -> None:
-        """A pass over this many rows begins; 0: work of unknown length."""
+        """Note that a pass over this many rows begins; 0: work of unknown length."""
         self._what, self._total, self._done, self._pass_begun = self._which + what, n_rows, 0, time.perf_counter()
 
     @property
@@ -113,7 +113,7 @@ class Progress:
         return f"model {self._model} of {self._n_models}, " if self._n_models > 1 else ""
 
     def block(self, n_rows: int) -> None:
-        """So many rows of the pass are done."""
+        """Note that this number of further rows is done."""
         self._done += n_rows
         now = time.perf_counter()
         if now - self._drawn <= REDRAW_SECONDS:
@@ -123,7 +123,7 @@ class Progress:
         self._drawn = now
         if self._terminal:
             taken = now - self._pass_begun
-            if self._done >= self._total:  # it is done, or its length was not known: a full bar would say nothing
+            if self._done >= self._total:  # its length was not known, or it is done
                 self._draw(f"{self._what}  {taken:.0f} s")
                 return
             speed = self._done / taken
@@ -147,7 +147,7 @@ class Progress:
             self._callback(iteration)
 
     def _time_left(self, now: Iteration, seconds: float) -> str:
-        """Of this stage, if gains go on to shrink as they did from the last iteration to this one."""
+        """The remaining time of this stage, if gains shrink as they did from the last iteration to this one."""
         before = self._before
         if (
             before is None
@@ -160,7 +160,7 @@ class Progress:
         return f"  about {iterations * seconds:.0f} s left of this stage"
 
     def _draw(self, line: str) -> None:
-        """One line of the terminal: what is too long for it would be left behind."""
+        """Draw the line, cut to the width of the terminal, because a longer one could not be erased."""
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r{line[:width]}\033[K")
         sys.stderr.flush()
@@ -170,7 +170,7 @@ CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def block_done(n_rows: int) -> None:
-    """What passes over rows call after each block."""
+    """Report a block of a pass over rows."""
     progress = CURRENT.get()
     if progress is not None:
         progress.block(n_rows)

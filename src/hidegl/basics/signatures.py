@@ -1,7 +1,6 @@
-"""Signatures of the files that this user wrote, with a key in the user's own folder: planted files have none.
-
-A signature is the HMAC-SHA256 of a file's name and content, in a file of the same name with the ending .sig. Whoever
-can write beside the data but not read the user's folder cannot make one.
+"""Signatures of the files that this user wrote, with a key in the user's own folder: files from others have none. A
+signature is the HMAC-SHA256 of a file's name and content, in a file of the same name with the ending .sig. Whoever can
+write into the folder of the data, but not read the user's folder, cannot make one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def key_file() -> Path:
 
 
 def user_key() -> bytes | None:
-    """The key, made when it is first needed; None if it cannot be stored."""
+    """The key, created on first use; None if it cannot be stored."""
     path = key_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -39,7 +38,7 @@ def user_key() -> bytes | None:
 
 
 def signature_of(path: Path) -> bytes | None:
-    """What the signature of a file must be; None without a key."""
+    """The right signature of a file; None without a key."""
     key = user_key()
     if key is None:
         return None
@@ -63,8 +62,8 @@ def sign(path: Path) -> None:
 
 
 def is_signed(path: Path) -> bool:
-    """Whether this user wrote the file, and nobody has changed it since."""
-    if not (path.is_file() and signature_file(path).is_file()):  # a pipe would never end
+    """Whether this user wrote the file and it was not changed since."""
+    if not (path.is_file() and signature_file(path).is_file()):  # reading a pipe would block
         return False
     try:
         given, signature = signature_file(path).read_bytes(), signature_of(path)

@@ -1,16 +1,16 @@
-"""Conjugate gradients in compiled single precision: for solutions of which a few digits are needed."""
+"""Compiled conjugate gradients in single precision, for solutions of which a few digits are needed."""
 
 import numpy as np
 
 from hidegl.basics.compiling import compiled, compiled_in_lanes
 
 WIDTH = 8
-"""So many columns are solved together: a constant, so that a processor takes them in one step."""
+"""The number of columns that are solved together. It is a constant, so that vector instructions are used."""
 
 
 @compiled_in_lanes("void(int32[::1], int32[::1], float32[::1], float32[:, ::1], float32[:, ::1])")
 def product_of(indptr, indices, entries, X, product):
-    """A X for WIDTH columns. Eight numbers of their own, and not an array of them, stay in one register."""
+    """A X for WIDTH columns. Eight variables, in place of an array, stay in one register."""
     for i in range(len(X)):
         a = b = c = d = e = f = g = h = np.float32(0)
         for place in range(indptr[i], indptr[i + 1]):

@@ -1,7 +1,6 @@
-"""What a file holds, checked when it is taken: types, shapes and ranges, so that compiled loops can trust them.
-
-A class that is stored takes its own values and arrays from a `Stored`, next to the method that writes them. Each line
-says what must hold. What does not is a ValueError, which `hidegl.basics.archives.DamagedFileError` explains.
+"""The content of a file with checks of types, shapes and ranges on access, so that compiled loops can rely on them. A
+class that is stored reads its values and arrays from a `Stored`, next to the method that writes them. What breaks a
+rule is a ValueError, which `hidegl.basics.archives` turns into a `DamagedFileError`.
 """
 
 from __future__ import annotations
@@ -28,29 +27,28 @@ KINDS: dict[str, tuple[str, Any]] = {
     "names": ("U", None),
     "labels": ("biufU", None),
 }
-"""What an array can hold: the kinds of dtypes, and the dtype that it is read as (None: its own)."""
+"""The allowed kinds of dtypes of an array by name, and the dtype that it is converted to (None: not converted)."""
 
 EXACT = ("int32", "float32", "bytes")
-"""Kinds that no wider type stands for."""
+"""Kinds for which no other width is accepted."""
 
 ROUNDING = 1e-3
-"""By this much sums of rounded numbers may be wrong."""
+"""The tolerance for sums of rounded numbers."""
 
 
 class Stored:
-    """Values and arrays of a file. Shapes are written as words: "k r" is a matrix with the sizes k and r.
-
-    A size is known from the start, or from the first array that has it.
+    """The values and arrays of a file. A shape is a text: "k r" is a matrix with the sizes k and r. The first array
+    with a size defines it, unless it was given before.
     """
 
     def __init__(self, values: Any, arrays: Arrays, where: str = "", **sizes: int) -> None:
         if not isinstance(values, Mapping):
-            raise ValueError(f"{where or 'the header'} must hold named values, got {type(values).__name__}")
+            raise ValueError(f"{where or 'the header'} must contain named values, got {type(values).__name__}")
         self._values, self._arrays, self._where = values, arrays, where
         self.sizes = sizes
 
     def part(self, name: str, values: Any, prefix: str | None = None, **sizes: int) -> Stored:
-        """Something that is stored inside this, which knows its sizes; its arrays have a prefix."""
+        """A part of this with the same sizes, whose arrays have a prefix."""
         prefix = f"{name}." if prefix is None else prefix
         return Stored(values, under(prefix, self._arrays), f"{self._where}{prefix}", **{**self.sizes, **sizes})
 
@@ -85,7 +83,7 @@ class Stored:
         return str(self.value(name))
 
     def optional_text(self, name: str) -> str:
-        """A text that files of earlier versions do not have; then it is empty."""
+        """A text, or an empty one in files of earlier versions, which lack it."""
         return self.text(name) if name in self._values else ""
 
     def one_of(self, name: str, names: Iterable[str | None]) -> Any:
@@ -102,7 +100,7 @@ class Stored:
         for number, value in enumerate(found):
             check_text(f"{self._where}{name}.{number}", value)
         if len(set(found)) < len(found):
-            raise ValueError(f"{self._where}{name} must hold different names")
+            raise ValueError(f"{self._where}{name} must contain different names")
         return found
 
     def numbers(self, name: str, interval: str) -> list[float]:
@@ -118,19 +116,19 @@ class Stored:
         return name in self._arrays
 
     def array(self, name: str, kind: str, shape: str, interval: str = FINITE) -> NDArray[Any]:
-        """An array that holds what it should, in the order and the precision that compiled loops expect."""
+        """An array, checked, with the memory order and precision that compiled loops expect."""
         if not self.has(name):
             raise ValueError(f"{self._where}{name} is missing")
         found, (kinds, dtype) = self._arrays[name], KINDS[kind]
         exact = kind not in EXACT or found.dtype.itemsize == np.dtype(dtype).itemsize
         if found.dtype.kind not in kinds or not exact or (found.dtype.kind == "f" and found.itemsize not in (4, 8)):
-            raise ValueError(f"{self._where}{name} must hold {kind}, got {found.dtype}")
+            raise ValueError(f"{self._where}{name} must contain {kind}, got {found.dtype}")
         self._check_shape(name, found.shape, shape.split())
         found = np.ascontiguousarray(found, dtype=dtype or found.dtype.newbyteorder("="))
         if found.dtype.kind in "iuf" and not within(found, interval):
-            raise ValueError(f"{self._where}{name} must hold numbers in {interval}")
+            raise ValueError(f"{self._where}{name} must contain numbers in {interval}")
         if found.dtype.kind == "U" and not are_characters(found):
-            raise ValueError(f"{self._where}{name} must hold characters of Unicode")
+            raise ValueError(f"{self._where}{name} must contain characters of Unicode")
         return found
 
     def distributions(self, name: str, shape: str) -> NDArray[np.float64]:
@@ -144,7 +142,7 @@ class Stored:
         return self.array(name, "whole numbers", shape, f"[0, {below})")
 
     def span(self, name: str, n: int) -> tuple[int, int]:
-        """A range of n places, with one or more in it."""
+        """A range (start, stop) of one or more of n places."""
         start, stop = self.indices(name, "2", n + 1).tolist()
         if start >= stop:
             raise ValueError(f"{self._where}{name} must be a range, got {start} to {stop}")
@@ -160,7 +158,7 @@ class Stored:
 
 
 def within(array: NDArray[Any], interval: str) -> bool:
-    """Whether all entries are in an interval, as people write it. NaN is in none."""
+    """Whether all entries are in an interval, such as "[0, 1)". NaN is in none."""
     low, high = map(float, interval[1:-1].split(","))
     above = np.greater_equal if interval[0] == "[" else np.greater
     below = np.less_equal if interval[-1] == "]" else np.less
@@ -176,7 +174,7 @@ def check_sums(name: str, P: NDArray[Any]) -> None:
 def check_text(name: str, value: Any) -> None:
     check_is(name, value, str)
     if not are_characters(np.array([value])):
-        raise ValueError(f"{name} must hold characters of Unicode")
+        raise ValueError(f"{name} must contain characters of Unicode")
 
 
 def check_is(name: str, value: Any, kind: type) -> None:

@@ -1,4 +1,4 @@
-"""Threads: blocks of rows side by side, each with one BLAS thread."""
+"""Threads that process blocks of rows in parallel, each with one BLAS thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _blas() -> ThreadpoolController:
 
 
 class BlasThreads:
-    """How many threads BLAS may use: a number for the whole process, which fits in several threads have to share."""
+    """The number of threads of BLAS. It is one for the process, so fits in several threads share it."""
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -34,7 +34,8 @@ class BlasThreads:
 
     @contextmanager
     def one_each(self) -> Iterator[int]:
-        """Let each thread use one BLAS thread, and say how many threads may run: as many as BLAS might use before.
+        """A context in which each thread uses one BLAS thread. Its value is the number of threads that BLAS might use
+        before.
 
         So OMP_NUM_THREADS, threadpoolctl and joblib's workers are all obeyed. A fit enters it once: BLAS threads wait
         for one another by spinning, which makes small products very slow on a busy machine.
@@ -58,14 +59,14 @@ class BlasThreads:
 
     @property
     def pool(self) -> ThreadPoolExecutor:
-        """The threads, started when they are first needed, and kept as long as `one_each` is entered."""
+        """The threads, started on demand, until the outermost `one_each` ends."""
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._allowed, "hidegl", initializer=begin_working)
             return self._pool
 
     def forget_threads(self) -> None:
-        """For a forked process: the threads do not exist there, and one of them may have held the lock."""
+        """Start anew in a forked process: the threads do not exist there, and one of them may have held the lock."""
         self._lock, self._pool = RLock(), None
         THREAD.working = False
 
@@ -75,7 +76,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=BLAS_THREADS.forget_threads)
 
 THREAD = local()
-"""Of the present thread: whether it works for others."""
+"""The state of the current thread: whether it is one of the pool."""
 
 
 def begin_working() -> None:
@@ -87,8 +88,8 @@ def is_working() -> bool:
 
 
 def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
-    """`map(function, starts)` in threads: results come in order, and at most a few wait to be taken."""
-    if len(starts) == 1 or is_working():  # too little for threads of ours, or inside of one
+    """`map(function, starts)` in threads: results come in order, and at most a few wait to be consumed."""
+    if len(starts) == 1 or is_working():  # too little for threads, or inside of one
         yield from map(function, starts)
         return
     waiting: deque[Future[T]] = deque()
@@ -101,7 +102,7 @@ def in_order(function: Callable[[S], T], starts: Sequence[S]) -> Generator[T]:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        finally:  # also if nobody takes the rest
+        finally:  # also if the rest is not consumed
             for future in waiting:
                 future.cancel()
             if not is_working() and os.getpid() == process:  # a thread cannot wait for itself, nor a forked process

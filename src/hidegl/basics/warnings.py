@@ -10,11 +10,11 @@ from pathlib import Path
 PACKAGE = str(Path(__file__).parent.parent)
 
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
-"""Of the present thread: whether there is nobody to warn, because a program shows the same in its own way."""
+"""Whether warnings of the current thread are dropped, because a program shows the same facts itself."""
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of this package, however deep inside it the reason was found."""
+    """Warn at the line of the user's code that called this package."""
     if QUIET.get():
         return
     level, frame = 1, inspect.currentframe()

@@ -1,9 +1,9 @@
-"""Files that are there whole or not at all, and several of them that appear together.
+"""Files that are written atomically, and groups of files that are committed together.
 
-A file is written under a temporary name in its own folder, sent to the disk, and then renamed. The temporary name is
-random and created exclusively: no link that somebody planted is followed, and two writers never share one. The writer
-holds a lock on it for as long as it lives. So what a killed process left behind has no lock, and the next writer of the
-same file removes it.
+A file is written under a temporary name in its own folder, flushed to the disk, and then renamed. The temporary name is
+random and created exclusively: no link of somebody else is followed, and two writers never share one. The writer locks
+it until it ends. So the temporary file of a killed process has no lock, and the next writer of the same file removes
+it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ except ImportError:  # Windows
 A_DAY = 86_400.0
 
 RANDOM_BYTES = 6
-"""Of a temporary name: .NAME.RANDOM.part."""
+"""The number of random bytes of a temporary name, .NAME.RANDOM.part."""
 
 
 @dataclass
 class Waiting:
-    """Files that are written and wait for the others: the temporary name, the final one, and what holds the lock."""
+    """Files that are written but not committed: the temporary name, the final one, and the locked descriptor."""
 
     files: list[tuple[Path, Path, int | None]] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class Waiting:
             fsync_folder(folder)
 
     def rollback(self) -> None:
-        """Those that have not appeared are removed."""
+        """Remove the files that are not committed."""
         for temporary, _, descriptor in self.files:
             temporary.unlink(missing_ok=True)
             if descriptor is not None:
@@ -59,9 +59,8 @@ TOGETHER: ContextVar[Waiting | None] = ContextVar("files that wait for others", 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the place of `path` when all went well and vanishes otherwise.
-
-    Within `together` it takes that place when all the others do. A link stays: the file that it leads to is replaced.
+    """A context with a file to write, which replaces `path` at the end, or is removed after an error. Within an
+    `atomic_group`, all files are replaced at the end of the group. A link stays: its target is replaced.
     """
     path = file_at(path)
     remove_stale(path)
@@ -84,9 +83,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_group() -> Iterator[None]:
-    """All files that are written in this context by `replacing` appear at its end; none does after an error.
-
-    Inside another such context they wait for the end of that one.
+    """A context at whose end all files that `replacing` wrote in it are committed; after an error, none is. An inner
+    group is committed with the outer one.
     """
     if TOGETHER.get() is not None:
         yield
@@ -102,14 +100,14 @@ def atomic_group() -> Iterator[None]:
 
 
 class NotAFileError(ValueError):
-    """Something is at a path that no file may take the place of."""
+    """The path leads to something that a file must not replace."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} {what}: name a file")
 
 
 def file_at(path: Path) -> Path:
-    """The file to write: where a link leads. Folders, pipes and devices are refused: a file would take their place."""
+    """The file to write, after following links. Folders, pipes and devices are refused."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise NotAFileError(path, "is a folder")
@@ -121,17 +119,17 @@ def file_at(path: Path) -> Path:
 
 
 def new_part(path: Path) -> tuple[Path, int]:
-    """A new file beside `path`, open and locked, with the permissions that files usually get."""
+    """A new file in the folder of `path`, open and locked, with default permissions."""
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(RANDOM_BYTES)}.part")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         if is_own(descriptor) and temporary.exists():
             return temporary, descriptor
-        os.close(descriptor)  # another process took it for stale before it was locked
+        os.close(descriptor)  # another process removed it as stale before it was locked
 
 
 def is_own(descriptor: int) -> bool:
-    """Lock a new file. Where the file system knows no locks, nobody else will take it for stale either."""
+    """Lock a new file. Where the file system has no locks, no other process regards it as stale either."""
     try:
         lock(descriptor)
     except OSError as error:
@@ -140,7 +138,7 @@ def is_own(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file; an OSError if another process has it, or if the file system knows no locks."""
+    """Lock an open file; an OSError if another process has it, or if the file system has no locks."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -148,7 +146,7 @@ def lock(descriptor: int) -> None:
 def remove_stale(path: Path) -> None:
     """Remove temporary files of `path` whose writer is gone."""
     part_of_path = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * RANDOM_BYTES}}}\.part")
-    with suppress(OSError):  # the folder may be missing or closed: the writing itself will say so
+    with suppress(OSError):  # the folder may be missing or not readable: the writing reports that
         for entry in os.scandir(path.parent):
             if part_of_path.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
@@ -156,7 +154,7 @@ def remove_stale(path: Path) -> None:
 
 
 def remove_if_free(temporary: Path) -> None:
-    """Remove a file, unless it is locked. Where there are no locks, one that was not touched for a day is stale."""
+    """Remove a temporary file, unless it is locked. Without locks, one that was not modified for a day is stale."""
     if fcntl is None:
         if time.time() - temporary.stat().st_mtime > A_DAY:
             temporary.unlink()
@@ -170,9 +168,9 @@ def remove_if_free(temporary: Path) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Send new names in a folder to the disk, where the system can."""
+    """Flush new names in a folder to the disk, where the system supports it."""
     if os.name == "posix":
-        with suppress(OSError):  # some file systems have no such thing
+        with suppress(OSError):  # some file systems do not support it
             descriptor = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -182,7 +180,7 @@ def fsync_folder(folder: Path) -> None:
 
 @contextmanager
 def deferred_signals() -> Iterator[None]:
-    """A few moments in which Ctrl-C and SIGTERM wait until the end."""
+    """A short context that defers Ctrl-C and SIGTERM to its end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -12,9 +12,9 @@ from hidegl.embedding import Embedder, TableEncoder
 from hidegl.embedding.column_codes import NumberCode
 from hidegl.embedding.column_kinds import Kind
 from hidegl.embedding.column_reports import empty_rows, far_outside
+from hidegl.estimators.summaries import WORTH_SAYING
 from hidegl.intake.tasks import Model, Task
 from hidegl.showing.tallies import Tally
-from hidegl.showing.words import WORTH_SAYING
 
 
 def familiarity_of(model: Model, task: Task) -> NDArray[np.float64]:

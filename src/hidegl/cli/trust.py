@@ -14,13 +14,13 @@ from hidegl.embedding import TextEmbedder
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.calibrated import CalibratedModel
+from hidegl.estimators.summaries import WORTH_SAYING, described_unseen, described_views
 from hidegl.intake.results import named_rows
 from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
-from hidegl.showing.words import WORTH_SAYING, described_unseen, described_views
 
 SHOWN_GROUPS, SHOWN_SUSPECTS = 3, 10
 
@@ -51,7 +51,7 @@ def review_path(data: Path, output: Path | None, accept: float | None, *, force:
 def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptance | None:
     if accept is None:
         return None
-    if not hasattr(model, "acceptance"):
+    if not isinstance(model, CalibratedModel):
         raise UsageError(
             f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}"
         )

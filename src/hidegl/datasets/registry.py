@@ -105,7 +105,7 @@ def load_data_set(name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     found = (*X.shape, len(np.unique(y)))
     if found != (expected.n_rows, expected.n_features, expected.n_classes):
         raise ValueError(
-            f"{path or 'OpenML'} must hold {expected.title} with rows, columns and classes "
+            f"{path or 'OpenML'} must contain {expected.title} with rows, columns and classes "
             f"{expected.n_rows, expected.n_features, expected.n_classes}, got {found}"
         )
     return X, y
@@ -127,7 +127,7 @@ def official_draws(name: str, n_labels: int) -> NDArray[np.intp]:
         raise FileNotFoundError(how_to_get(name))
     with np.load(path) as file:
         if f"idxLabs{n_labels}" not in file:
-            raise ValueError(f"{path} must hold official draws of n_labels={n_labels} labels, as idxLabs{n_labels}")
+            raise ValueError(f"{path} must contain official draws of n_labels={n_labels} labels, as idxLabs{n_labels}")
         return np.sort(file[f"idxLabs{n_labels}"].astype(np.intp), axis=1)
 
 

@@ -190,7 +190,7 @@ def unseen_classes(shares: ClassShares, labels: Labels, spreaders: Sequence[Spre
 def warn_of_labels(labels: Labels) -> None:
     """Warn when there is only one class, or only one label for a class."""
     if len(labels.classes) == 1:
-        warn_user(f"y holds one class only, {labels.classes[0]}: every row gets it")
+        warn_user(f"y has one class only, {labels.classes[0]}: every row gets it")
         return
     single = labels.classes[labels.counts == 1]
     if len(single):

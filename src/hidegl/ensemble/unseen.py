@@ -90,7 +90,7 @@ class Unseen:
         numbers = stored.array("numbers", "numbers", "6", "[-1e6, 1e6]").tolist()
         share, slope, intercept, low, high, structure = numbers
         if not 0 <= share <= 1 or low > high or structure not in range(len(n_points)):
-            raise ValueError("unseen.numbers must hold a share, a line, its range, and the number of a structure")
+            raise ValueError("unseen.numbers must contain a share, a line, its range, and the number of a structure")
         if not share:
             return cls()
         shape = str(n_points[int(structure)])

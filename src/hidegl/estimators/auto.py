@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +20,14 @@ from hidegl.basics.threads import BLAS_THREADS
 from hidegl.ensemble.class_shares import ClassShares
 from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
-from hidegl.ensemble.together import label_together, members_of_views
+from hidegl.ensemble.together import label_together
 from hidegl.estimators.calibrated import CalibratedModel
-from hidegl.estimators.chosen_settings import chosen_settings
-from hidegl.estimators.extending import are_far, extended_labels, extended_spreaders, warn_of_far
+from hidegl.estimators.extending import are_far, extended_labels, warn_of_far
+from hidegl.estimators.fitted import Fit
 from hidegl.estimators.known_sources import KnownSources, with_sources
+from hidegl.estimators.learned_ensemble import MIXED, LearnedEnsemble, chosen_settings
 from hidegl.estimators.model import ROWLESS
+from hidegl.estimators.summaries import counted_models, ensemble_summary
 from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
 from hidegl.files.input_rows import rows_from
 from hidegl.questions.acceptance import Confidences
@@ -33,7 +35,6 @@ from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import check_device, joined_views
-from hidegl.showing.words import counted_models, ensemble_summary
 from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.shares import distributions
@@ -41,9 +42,14 @@ from hidegl.spreading.weak_labels import WeakLabels, read_sources
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure, learn_structures
-from hidegl.structure.views import LearnedView, ViewPreparations, check_learned, check_views, learn_views
-
-MIXED = "mixed"
+from hidegl.structure.views import (
+    AnyPreparation,
+    LearnedView,
+    ViewPreparations,
+    check_learned,
+    check_views,
+    learn_views,
+)
 
 
 @dataclass(repr=False, eq=False)
@@ -140,7 +146,7 @@ class AutoHiDeGL(CalibratedModel):
         `learned` is `TextEmbedder.learned_`: how to judge views that were learned from the labels.
         """
         self._check_parameters()
-        self.__dict__.pop("_labelling", None)  # not fitted, until all is done
+        self.__dict__.pop("_fit", None)  # not fitted until all is done
         X, widths = joined_views(X)
         rows = rows_from(self, X, reset=True, device=self.device)
         views = check_views(self.views if widths is None else widths, self.n_features_in_)
@@ -149,11 +155,10 @@ class AutoHiDeGL(CalibratedModel):
         sources = read_sources(weak, rows.n_rows, labels.classes)
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
-            spreaders = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
-            self._members = None
+            found = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
             progress.passing("labelling")
-            self._label(labels, spreaders, sources)
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(spreaders))}")
+            self._label(labels, found, sources)
+            progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(found.spreaders))}")
         checkpoint.remove()
         return self
 
@@ -166,7 +171,7 @@ class AutoHiDeGL(CalibratedModel):
         labels = Labels.read(y, self.n_rows_)
         sources = self._sources.said if weak is None else read_sources(weak, self.n_rows_, labels.classes)
         with BLAS_THREADS.one_each():
-            return self._label(labels, self._spreaders, sources)
+            return self._label(labels, self._learned, sources)
 
     def extend(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Let new rows join those of the fit, as the last ones, and label all rows again. No points are learned.
@@ -175,18 +180,12 @@ class AutoHiDeGL(CalibratedModel):
         warning says if many rows are far from every group; then fit again with all rows.
         """
         check_is_fitted(self)
-        new, before = self._prepared(X).persist(), (self._rows, self._members)
+        new, learned = self._prepared(X).persist(), self._learned
         labels = extended_labels(self.given_labels_.of_present_classes, new.n_rows, y)
-        if self._rows is not None:
-            warn_of_far(are_far(self._rows, new))
-        spreaders = extended_spreaders(self._spreaders, new)
-        try:
-            self._rows, self._members = None if self._rows is None else self._rows.followed_by(new), None
-            with BLAS_THREADS.one_each():
-                return self._label(labels, spreaders, self._sources.said)
-        except BaseException:
-            self._rows, self._members = before
-            raise
+        if learned.rows is not None:
+            warn_of_far(are_far(learned.rows, new))
+        with BLAS_THREADS.one_each():
+            return self._label(labels, learned.followed_by(new), self._sources.said)
 
     def _check_parameters(self) -> None:
         check_name("effort", self.effort, EFFORTS)
@@ -202,7 +201,7 @@ class AutoHiDeGL(CalibratedModel):
         n_labels: int,
         checkpoint: Checkpoint,
         progress: Progress,
-    ) -> tuple[Spreader, ...]:
+    ) -> LearnedEnsemble:
         """The structures of all members on rows that are read and prepared once, each with its rule."""
         seed, n_models = seed_from(self.random_state), n_members(self.effort, len(views))
         known_seed = seed if is_whole(self.random_state) else None
@@ -216,23 +215,17 @@ class AutoHiDeGL(CalibratedModel):
             checkpoint.begin(seed, seeds, preparation)
         else:
             seeds, preparation = found
-        self._effort, self._seed, self._preparation = self.effort, seeds[0], preparation
         progress.passing("preparing", rows.n_rows)
-        self._rows = preparation.of(rows).persist()
+        prepared = preparation.of(rows).persist()
         plans = member_plans(self.effort, rows.n_rows, n_labels, preparation.spans)
-        return tuple(map(Spreader, learn_structures(self._rows, plans, seeds, checkpoint, progress)))
+        spreaders = tuple(map(Spreader, learn_structures(prepared, plans, seeds, checkpoint, progress)))
+        return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], self.preprocess == MIXED, prepared)
 
-    def _label(self, labels: Labels, spreaders: tuple[Spreader, ...], sources: tuple[WeakLabels, ...]) -> Self:
-        if self._members is None:
-            mixed = self.preprocess == MIXED
-            self._members = members_of_views(spreaders, self._preparation, self._rows, self._seed, mixed=mixed)
+    def _label(self, labels: Labels, learned: LearnedEnsemble, sources: tuple[WeakLabels, ...]) -> Self:
         shares = ClassShares.of(self.class_prior, labels)
-        mixture = label_together(self._members, labels, shares, seed=self._seed)
-        self._sources, mixture, computed = with_sources(
-            sources, mixture, self._members, [spreader.structure for spreader in spreaders], self._rows, self._seed
-        )
-        self._take_over(mixture, spreaders)
-        self._computed |= computed
+        mixture = label_together(learned.members, labels, shares, seed=learned.seed)
+        known, mixture, cache = with_sources(sources, mixture, learned)
+        self._fit = Fit(learned, mixture, self.class_prior, known, dict(cache))
         return self
 
     # What was learned
@@ -240,13 +233,13 @@ class AutoHiDeGL(CalibratedModel):
     @property
     def settings_(self) -> dict[str, Any]:
         self._require_fit("settings_")
-        return chosen_settings(self._effort, self._preparation, self.structures_, self._mixture, self.views_)
+        return chosen_settings(self._learned.effort, self._preparation, self.structures_, self._mixture, self.views_)
 
     def summary(self) -> str:
         """What was chosen, and why, in a few sentences."""
         check_is_fitted(self)
         own = self.given_labels_.of_present_classes
-        return ensemble_summary(self, own, ClassShares.of(self.class_prior, own).even)
+        return ensemble_summary(self, own, ClassShares.of(self._fit.class_prior, own).even)
 
     @property
     def views_(self) -> dict[str, int]:
@@ -256,16 +249,20 @@ class AutoHiDeGL(CalibratedModel):
         return found.views if isinstance(found, ViewPreparations) else {}
 
     @property
+    def _learned(self) -> LearnedEnsemble:
+        return cast(LearnedEnsemble, self._fit.learned)
+
+    @property
     def _mixture(self) -> Mixture:
-        assert isinstance(self._labelling, Mixture)
-        return self._labelling
+        assert isinstance(self._fit.labelling, Mixture)
+        return self._fit.labelling
 
     # What follows from it
 
     def _distributions(self, rows: Rows | None = None) -> Rows:
         if rows is not None:
             return self._mixture.of(assigned_rows(self.structures_, rows))
-        return LocalRows(self._computed["saved"]) if "saved" in self._computed else self._mixture.of(self._forms())
+        return LocalRows(self._fit.cache["saved"]) if "saved" in self._fit.cache else self._mixture.of(self._forms())
 
     def _columns(self, rows: Rows) -> Rows:
         mixture = self._mixture
@@ -273,11 +270,11 @@ class AutoHiDeGL(CalibratedModel):
 
     def _surveyed(self) -> Survey:
         labels, unseen = self.given_labels_, self._mixture.unseen
-        if "saved" not in self._computed:
+        if "saved" not in self._fit.cache:
             return Survey.taken(self._forms(), labels, survey_mixture, self._survey_arguments, self._chances)
         forms = [s.Z.collect() for s in self.structures_]
-        survey = Survey.of_saved(forms, labels, self._computed, (self._smallest_number, unseen))
-        return replace(survey, confidences=self._computed.get("saved confidences", survey.confidences))
+        survey = Survey.of_saved(forms, labels, self._fit.cache, (self._smallest_number, unseen))
+        return replace(survey, confidences=self._fit.cache.get("saved confidences", survey.confidences))
 
     def _confidences_of(self, X: Any) -> Confidences:
         forms = assigned_rows(self.structures_, self._prepared(X))
@@ -296,10 +293,10 @@ class AutoHiDeGL(CalibratedModel):
 
     @property
     def _smallest_number(self) -> int:
-        return self._spreaders.index(self._smallest)
+        return self._fit.learned.spreaders.index(self._smallest)
 
     def _forms(self) -> Rows:
-        return forms_of(self.structures_, self._mixture, self._rows)
+        return forms_of(self.structures_, self._mixture, self._learned.rows)
 
     def _leave_one_out(self) -> Matrix:
         if self._mixture.P_loo is None:  # a model that was saved without
@@ -314,34 +311,34 @@ class AutoHiDeGL(CalibratedModel):
 
     def state(self, *, with_rows: bool) -> State:
         values, arrays = super().state(with_rows=with_rows)
-        values |= {"effort": self._effort, "seed": self._seed}
+        values |= {"effort": self._learned.effort, "seed": self._learned.seed}
         if not with_rows:
             return values, arrays
         of_sources, said = self._sources.state()
         values, arrays = values | of_sources, arrays | said
-        if self._mixture.heads or "saved" in self._computed:  # the rows that heads need are not in the file
+        if self._mixture.heads or "saved" in self._fit.cache:  # the rows that heads need are not in the file
             arrays["distributions"] = self._distributions().collect()
             arrays |= prefixed("confidences.", self._survey().confidences.arrays)
         return values, arrays
 
-    def __set_hidegl_state__(self, stored: Stored) -> None:
-        self._effort, self._seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
-        self._rows, self._members = None, None
-        super().__set_hidegl_state__(stored)
-        self._sources = KnownSources.restored(stored)
-        if (self._mixture.heads or self._sources.any_used) and not stored.says(ROWLESS):
-            self._computed["saved"] = stored.distributions("distributions", "n c")
-            if stored.has("confidences.counts"):
-                self._computed["saved confidences"] = Confidences.restored(
-                    stored.part("confidences", {}), self.given_labels_.n_judged
-                )
-
-    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
+    def _restored(
+        self, labels: Labels, preparation: AnyPreparation, structures: list[Structure], stored: Stored
+    ) -> Fit:
         self._check_parameters()
         ClassShares.of(self.class_prior, labels.of_present_classes)
         n_points = [structure.n_points for structure in structures]
-        mixture = Mixture.restored(labels, n_points, stored, self._preparation.dtype)
-        self._take_over(mixture, tuple(map(Spreader, structures)))
+        own = stored.part("labelling", stored.value("labelling"))
+        mixture, sources = Mixture.restored(labels, n_points, own, preparation.dtype), KnownSources.restored(stored)
+        cache: dict[str, Any] = {}
+        if (mixture.heads or sources.any_used) and not stored.says(ROWLESS):
+            cache["saved"] = stored.distributions("distributions", "n c")
+            if stored.has("confidences.counts"):
+                saved = stored.part("confidences", {})
+                cache["saved confidences"] = Confidences.restored(saved, labels.n_judged)
+        effort, seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
+        spreaders = tuple(map(Spreader, structures))
+        learned = LearnedEnsemble(preparation, spreaders, effort, seed, self.preprocess == MIXED)
+        return Fit(learned, mixture, self.class_prior, sources, cache)
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

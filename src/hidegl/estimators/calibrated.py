@@ -1,8 +1,9 @@
-"""What follows from calibrated confidences: how many labels are right, and which to accept."""
+"""Results that need calibrated confidences: how many labels are right, and which to accept."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from hidegl.basics.checks import check_count, check_name
 from hidegl.basics.linalg import Vector
-from hidegl.ensemble.together import ViewMembers
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.known_sources import KnownSources
 from hidegl.estimators.model import Model
@@ -18,7 +18,6 @@ from hidegl.questions.acceptance import Acceptance, Confidences, ExpectedAccurac
 from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.cover import GroupKernel
 from hidegl.questions.suggestions import MORE_LABELS
-from hidegl.rows.base import Rows
 
 FURTHER = 2.0
 """Labels gain this many times the uncertainty that they cover by themselves: other rows are labelled better, too.
@@ -27,14 +26,7 @@ Chosen on development draws of eight data sets; docs/choosing_labels.md checks i
 
 
 class CalibratedModel(Model):
-    """A model of whose labels with a confidence of p a share of p is right."""
-
-    _sources: KnownSources
-    _rows: Rows | None
-    """The prepared rows of the fit; None for a model that was loaded."""
-
-    _members: tuple[ViewMembers, ...] | None
-    """The structures of each view; None before labels are spread."""
+    """A model with calibrated confidences: of the labels with a confidence of p, a share of p is right."""
 
     @property
     def sources_(self) -> tuple[JudgedSource, ...]:
@@ -71,19 +63,18 @@ class CalibratedModel(Model):
         return Majority(self.classes_.tolist()[largest], float(shares[largest]))
 
     def acceptance(self, precision: float = 0.95, X: Any = None) -> Acceptance:
-        """How many labels can be accepted so that this share of them is expected to be right, and from which confidence
-        on.
+        """How many labels can be accepted with this share of them expected to be right, and from which confidence.
 
-        Of the rows of the fit, or of X. Attributes of the answer: `threshold`, `n_rows`, `share`, `expected_precision`.
+        For the rows of the fit, or of X. The result has `threshold`, `n_rows`, `share` and `expected_precision`.
         """
         self._require_labels("accept")
         confidences = self._survey().confidences if X is None else self._confidences_of(X)
         return confidences.accept(check_precision(precision))
 
     def accept(self, precision: float = 0.95) -> NDArray[Any]:
-        """The labels of the rows of the fit; None where a person should look, so that this share of the rest is right.
+        """The labels of the rows of the fit, or None for rows to review; this share of the labels is expected right.
 
-        It is the largest set of rows with that expected precision. Given labels are always kept.
+        They are the largest set of labels with that expected precision. Given labels are always among them.
         """
         acceptance, rows = self.acceptance(precision), self._survey().rows
         labels = rows.labels.astype(object)
@@ -115,6 +106,13 @@ class CalibratedModel(Model):
         unsure = GroupKernel.of(self._smallest).summed(self._survey().unsure_mass)
         covered = float(self._chosen(n).newly_covered @ unsure) / self.n_rows_
         return min(FURTHER * covered, 1 - self.expected_accuracy_.mean)
+
+    def _accepting(self, precision: float, X: Any) -> Callable[[Vector], NDArray[np.bool_]]:
+        return self.acceptance(precision, X).takes
+
+    @property
+    def _sources(self) -> KnownSources:
+        return self._fit.sources
 
     @abstractmethod
     def _confidences_of(self, X: Any) -> Confidences:

@@ -1,13 +1,14 @@
-"""What a fitted model is, and the one way to read it, the same for both estimators.
+"""What a fitted model is, and how it is read, the same for both estimators.
 
-A fitted model is three frozen things: how rows are prepared, the structures that were learned from them, and what the
-labels made of the structures. `relabel` replaces the last one, whole or not at all. Everything else follows from them,
-and reports, plots, the command line and the paper's code read it here.
+`fit` assigns one frozen `Fit`, last. It consists of what was learned from the rows (`Learned`: their preparation,
+and the structures) and of what the labels made of it (the labelling). `relabel` replaces the `Fit` by another one with
+the same `Learned`. Reports, plots, the command line and the paper's code read models by the public names below.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.basics.linalg import Matrix
 from hidegl.embedding.raw import vectors_of_raw
 from hidegl.ensemble.mixture import Mixture
+from hidegl.estimators.known_sources import KnownSources
 from hidegl.estimators.survey import Survey
 from hidegl.files.input_rows import rows_from
 from hidegl.rows.base import Rows
@@ -27,26 +29,47 @@ from hidegl.spreading.stream import LabelledBlock, LabelStream, blocks_of, predi
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import AnyPreparation, joined_as_learned
 
+NO_SOURCES = KnownSources()
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from the rows, without any label."""
+
+    preparation: AnyPreparation
+    spreaders: tuple[Spreader, ...]
+    """The structures, each with its rule."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Everything that a fit has found, and the label parameter that it used."""
+
+    learned: Learned
+    labelling: Labelling | Mixture
+    class_prior: Any
+    """The parameter of that name: `set_params` may have changed the estimator's since."""
+
+    sources: KnownSources = NO_SOURCES
+    cache: dict[str, Any] = field(default_factory=dict)
+    """Results of passes over all rows, computed on demand."""
+
 
 class FittedModel(ABC):
-    """What was learned from rows and labels. Subclasses say which probabilities follow from it."""
+    """An estimator after its fit. Subclasses define its class probabilities."""
 
     device: Any
 
     _looks_for_unseen: ClassVar[bool] = False
     """Whether rows get a probability that they are of a class without labels."""
 
-    _preparation: AnyPreparation
-    _spreaders: tuple[Spreader, ...]
-    """The structures, each with its rule."""
-
-    _labelling: Labelling | Mixture
-    _computed: dict[str, Any]
-    """What took a pass over all rows, cached until the labels change."""
+    _fit: Fit
 
     @abstractmethod
     def _distributions(self, rows: Rows | None = None) -> Rows:
-        """The class probabilities of prepared rows, lazily; None: of the rows of the fit, given labels left aside."""
+        """The class probabilities of prepared rows, lazily; None: of the rows of the fit, before given labels replace
+        them.
+        """
 
     @abstractmethod
     def _leave_one_out(self) -> Matrix:
@@ -54,11 +77,11 @@ class FittedModel(ABC):
 
     @abstractmethod
     def _columns(self, rows: Rows) -> Rows:
-        """What `hidegl.spreading.stream.label_columns` has of prepared rows, lazily."""
+        """The columns of `hidegl.spreading.stream.label_columns` for prepared rows, lazily."""
 
     @abstractmethod
     def _surveyed(self) -> Survey:
-        """All rows of the fit, by one pass."""
+        """The survey of all rows of the fit, by one pass."""
 
     @abstractmethod
     def _at_points(self, structure: Structure) -> Matrix:
@@ -69,22 +92,22 @@ class FittedModel(ABC):
     @property
     def structures_(self) -> tuple[Structure, ...]:
         self._require_fit("structures_")
-        return tuple(spreader.structure for spreader in self._spreaders)
+        return tuple(spreader.structure for spreader in self._fit.learned.spreaders)
 
     @property
     def given_labels_(self) -> Labels:
         self._require_fit("given_labels_")
-        return self._labelling.labels
+        return self._fit.labelling.labels
 
     @property
     def classes_(self) -> NDArray[Any]:
         self._require_fit("classes_")
-        return self._labelling.labels.classes
+        return self._fit.labelling.labels.classes
 
     @property
     def n_rows_(self) -> int:
         self._require_fit("n_rows_")
-        return self._labelling.labels.n_rows
+        return self._fit.labelling.labels.n_rows
 
     @property
     def transduction_(self) -> NDArray[Any]:
@@ -94,14 +117,14 @@ class FittedModel(ABC):
     @property
     def label_distributions_(self) -> Matrix:
         self._require_answers()
-        if "distributions" not in self._computed:
+        if "distributions" not in self._fit.cache:
             P = np.array(self._distributions().collect())
             P[self.given_labels_.rows] = self.given_labels_.one_hot
-            self._computed["distributions"] = P
-        return self._computed["distributions"]
+            self._fit.cache["distributions"] = P
+        return self._fit.cache["distributions"]
 
     def distributions_of(self, rows: ArrayLike) -> Matrix:
-        """The class probabilities of some rows of the fit, by their numbers; given labels are kept."""
+        """The class probabilities of rows of the fit, by row number; a given label has probability 1."""
         self._require_labels("predict")
         rows = np.asarray(rows, dtype=np.intp)
         P = np.array(self._distributions().take(rows))
@@ -134,12 +157,12 @@ class FittedModel(ABC):
 
     @property
     def embedder_(self) -> Any:
-        """What makes vectors of texts, images or rows of a table, so that they can be predicted; None if X was."""
+        """The embedder of texts, images or rows of a table, by which `predict` takes them; None for vectors."""
         embedder, preparation = self.__dict__.get("_embedder", (None, None))
-        return embedder if preparation is not None and preparation is self.__dict__.get("_preparation") else None
+        return embedder if self.__sklearn_is_fitted__() and preparation is self._preparation else None
 
     def with_embedder(self, embedder: Any) -> Self:
-        """Let the fitted model take raw rows, by the embedder that made X: it predicts them, and `save` includes it.
+        """Let the fitted model predict raw rows, by the embedder that made X. `save` writes the embedder too.
 
         Parameters
         ----------
@@ -151,43 +174,42 @@ class FittedModel(ABC):
 
     # Inside
 
-    def _take_over(self, labelling: Labelling | Mixture, spreaders: tuple[Spreader, ...]) -> Self:
-        """Replace what labels made of the structures, at the end of the work: all of it, or nothing."""
-        self._labelling, self._spreaders, self._computed = labelling, spreaders, {}
-        return self
+    @property
+    def _preparation(self) -> AnyPreparation:
+        return self._fit.learned.preparation
 
     @property
     def _smallest(self) -> Spreader:
-        return smallest(self._spreaders)
+        return smallest(self._fit.learned.spreaders)
 
     def _prepared(self, X: Any) -> Rows:
         check_is_fitted(self)
         return self._preparation.of(rows_as_learned(self, X, self._preparation))
 
     def _survey(self) -> Survey:
-        """What a pass over all rows finds: computed when it is first asked for, and cached until the labels change."""
-        if "survey" not in self._computed:
-            self._computed["survey"] = self._surveyed()
-        return self._computed["survey"]
+        """The survey of all rows, computed on demand and cached until the labels change."""
+        if "survey" not in self._fit.cache:
+            self._fit.cache["survey"] = self._surveyed()
+        return self._fit.cache["survey"]
 
     def _require_answers(self) -> None:
-        """An AttributeError, so that `hasattr` is False before there are labels."""
+        """Raise an AttributeError without labels, so that `hasattr` is False then."""
         if not (self.__sklearn_is_fitted__() and self.given_labels_.any):
             raise AttributeError(f"{type(self).__name__} has no labels for its rows yet: call fit or relabel with some")
 
     def _require_labels(self, what: str, *, given: bool = False) -> None:
-        """An error without labels; with `given`, also if weak sources gave all of them."""
+        """Raise an error without labels; with `given`, also if all labels are those of weak sources."""
         check_is_fitted(self)
         if not self.given_labels_.any or (given and not len(self.given_labels_.rows)):
             raise NotFittedError(f"no label was given to fit, so there is nothing to {what}: give some to relabel(y)")
 
     def _require_fit(self, name: str) -> None:
-        """An AttributeError, so that `hasattr` says what a fit would change."""
+        """Raise an AttributeError before a fit, so that `hasattr` is False then."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_labelling")
+        return "_fit" in self.__dict__
 
 
 def rows_as_learned(model: FittedModel, X: Any, preparation: AnyPreparation) -> Rows:

@@ -19,13 +19,14 @@ from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.members import seed_from
+from hidegl.estimators.fitted import Fit, Learned
 from hidegl.estimators.model import Model
 from hidegl.estimators.parameters import check_parameters, learning_plan
+from hidegl.estimators.summaries import described_classes, described_rows
 from hidegl.estimators.survey import Survey, survey_labelling
 from hidegl.files.input_rows import rows_from
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.rows.base import Rows
-from hidegl.showing.words import described_classes, described_rows
 from hidegl.spreading.labelling import Labelling, Spreader
 from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.rules import MATRICES, Spreading
@@ -34,6 +35,7 @@ from hidegl.spreading.stream import label_columns
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import learn_preparation
 from hidegl.structure.structure import Structure, learn_structures
+from hidegl.structure.views import AnyPreparation
 
 LEARNED_BY = "n_points sigma lambda1 n_nearest start learning_rows max_iter tol preprocess n_components".split()  # noqa: SIM905
 """The parameters that the structure depends on."""
@@ -172,8 +174,6 @@ class HiDeGL(Model):
     callback: Callback | None = None
     verbose: bool = False
 
-    # Learning
-
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn points, tree and assignments from all rows, and label every row from the labels in y.
 
@@ -189,16 +189,16 @@ class HiDeGL(Model):
             with at least half of it 1 is read as two classes, with a warning.)
         """
         check_parameters(self)
-        self.__dict__.pop("_labelling", None)  # not fitted, until all is done
+        self.__dict__.pop("_fit", None)  # not fitted until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(in_order_of(X, y), rows.n_rows)
         class_shares(self.class_prior, labels)  # an error now, rather than after the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
             with BLAS_THREADS.one_each():
-                structure = self._learn(rows, checkpoint, progress)
+                preparation, structure = self._learn(rows, checkpoint, progress)
             progress.passing("labelling")
-            self._label(labels, Spreader(structure, self._spreading))
+            self._label(labels, Learned(preparation, (Spreader(structure, self._spreading),)))
             progress.done(f"hidegl: {rows.n_rows:,} rows, {structure.n_points:,} points")
         checkpoint.remove()
         return self
@@ -211,9 +211,12 @@ class HiDeGL(Model):
         """
         check_is_fitted(self)
         check_parameters(self)
-        return self._label(Labels.read(y, self.n_rows_), self._spreader)
+        (spreader,) = self._fit.learned.spreaders
+        if spreader.spreading != self._spreading:
+            spreader = Spreader(spreader.structure, self._spreading)
+        return self._label(Labels.read(y, self.n_rows_), Learned(self._preparation, (spreader,)))
 
-    def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> Structure:
+    def _learn(self, rows: Rows, checkpoint: Checkpoint, progress: Progress) -> tuple[AnyPreparation, Structure]:
         """Algorithm 1, lines 1–7."""
         seed, parameters = seed_from(self.random_state), {name: getattr(self, name) for name in LEARNED_BY}
         known_seed = seed if is_whole(self.random_state) else None
@@ -224,7 +227,6 @@ class HiDeGL(Model):
             checkpoint.begin(seed, [seed], preparation)
         else:
             (seed,), preparation = found[0], found[1].parts[0]
-        self._preparation = preparation
         plan = learning_plan(self, rows.n_rows, preparation)
         check_memory(plan.n_points, MATRICES[self.rule], None if self._spreading.is_dense else DENSE_POINTS)
         progress.passing("preparing", rows.n_rows)
@@ -232,26 +234,20 @@ class HiDeGL(Model):
         if plan.reads_all(rows.n_rows):
             rows = rows.persist()
         (structure,) = learn_structures(rows, [plan], [seed], checkpoint, progress)
-        return structure
+        return preparation, structure
 
-    def _label(self, labels: Labels, spreader: Spreader) -> Self:
+    def _label(self, labels: Labels, learned: Learned) -> Self:
         """Algorithm 1, lines 9–10."""
+        (spreader,) = learned.spreaders
         shares = class_shares(self.class_prior, labels)
         if len(labels.classes) == 1:
-            warn_user(f"y holds one class only, {labels.classes[0]}: every row gets it")
-        return self._take_over(spreader.label(labels, shares), (spreader,))
+            warn_user(f"y has one class only, {labels.classes[0]}: every row gets it")
+        self._fit = Fit(learned, spreader.label(labels, shares), self.class_prior)
+        return self
 
     @property
     def _spreading(self) -> Spreading:
         return Spreading(self.graph, self.alpha, self.eta, self.rule, self.solver, self.lambda2)
-
-    @property
-    def _spreader(self) -> Spreader:
-        """The structure with its rule, built anew if a parameter that the rule depends on was changed."""
-        (spreader,) = self._spreaders
-        return spreader if spreader.spreading == self._spreading else Spreader(spreader.structure, self._spreading)
-
-    # What was learned
 
     @property
     def points_(self) -> Matrix:
@@ -310,20 +306,18 @@ class HiDeGL(Model):
             f"each row belongs to {s['n_nearest']} of them.",
         ]
         if labels.any:
-            lines += [
-                f"{described_classes(labels)}. They spread by the rule {self.rule!r} on the {self.graph!r} graph."
-            ]
+            used = self._fit.learned.spreaders[0].spreading
+            spread = f"They spread by the rule {used.rule!r} on the {used.graph!r} graph."
+            lines.append(f"{described_classes(labels)}. {spread}")
         return "\n".join(lines)
 
     def _structure(self, name: str) -> Structure:
         self._require_fit(name)
-        return self._spreaders[0].structure
+        return self._fit.learned.spreaders[0].structure
 
     @property
     def _single(self) -> Labelling:
-        return cast(Labelling, self._labelling)
-
-    # What follows from it
+        return cast(Labelling, self._fit.labelling)
 
     def _distributions(self, rows: Rows | None = None) -> Rows:
         (structure,) = self.structures_
@@ -331,7 +325,8 @@ class HiDeGL(Model):
 
     def _leave_one_out(self) -> Matrix:
         labels = self.given_labels_
-        return self._spreader.label_and_leave_one_out(labels, class_shares(self.class_prior, labels))[1]
+        shares = class_shares(self._fit.class_prior, labels)
+        return self._fit.learned.spreaders[0].label_and_leave_one_out(labels, shares)[1]
 
     def _columns(self, rows: Rows) -> Rows:
         return self._distributions(rows).map(label_columns)
@@ -342,9 +337,13 @@ class HiDeGL(Model):
     def _at_points(self, structure: Structure) -> Matrix:
         return self._single.at_points
 
-    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
+    def _restored(
+        self, labels: Labels, preparation: AnyPreparation, structures: list[Structure], stored: Stored
+    ) -> Fit:
         check_parameters(self)
         class_shares(self.class_prior, labels)
         (structure,) = structures
-        stored.sizes["k"] = structure.n_points
-        self._take_over(Labelling.restored(labels, stored), (Spreader(structure, self._spreading),))
+        own = stored.part("labelling", stored.value("labelling"))
+        own.sizes["k"] = structure.n_points
+        learned = Learned(preparation, (Spreader(structure, self._spreading),))
+        return Fit(learned, Labelling.restored(labels, own), self.class_prior)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,14 @@ from hidegl.basics.linalg import Matrix
 from hidegl.basics.stored import Stored
 from hidegl.ensemble.gold_model import GoldModel
 from hidegl.ensemble.mixture import Mixture
-from hidegl.ensemble.together import ViewMembers
 from hidegl.ensemble.weak_posterior import Weighed, weighed
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.survey import forms_of
 from hidegl.questions.audits import JudgedLabel
-from hidegl.rows.base import Rows
 from hidegl.spreading.weak_labels import MOST_SOURCES, WeakLabels
-from hidegl.structure.structure import Structure
+
+if TYPE_CHECKING:
+    from hidegl.estimators.learned_ensemble import LearnedEnsemble
 
 PREFIX = "sources."
 
@@ -86,10 +85,7 @@ class KnownSources:
 def with_sources(
     sources: tuple[WeakLabels, ...],
     mixture: Mixture,
-    members: Sequence[ViewMembers],
-    structures: Sequence[Structure],
-    rows: Rows | None,
-    seed: int,
+    learned: LearnedEnsemble,
 ) -> tuple[KnownSources, Mixture, dict[str, Matrix]]:
     """What was found about sources, the model of given labels and sources together, and what it says of the rows.
 
@@ -97,8 +93,9 @@ def with_sources(
     """
     if not sources:
         return KnownSources(), mixture, {}
+    structures, rows = [spreader.structure for spreader in learned.spreaders], learned.rows
     P = mixture.of(forms_of(structures, mixture, rows)).collect() if mixture.labels.any else None
-    found = weighed(GoldModel.of(mixture.labels, mixture, P), members, rows, sources, seed)
+    found = weighed(GoldModel.of(mixture.labels, mixture, P), learned.members, rows, sources, learned.seed)
     if not isinstance(found, Weighed):
         return KnownSources(sources, found), mixture, {}
     return KnownSources(sources, found.sources), found.mixture, {"saved": found.P, "drawn": found.drawn}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -15,24 +15,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from hidegl.basics.archives import State, prefixed
+from hidegl.basics.archives import State, prefixed, write_archive
 from hidegl.basics.checks import check_count, check_rows
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.stored import Stored
-from hidegl.estimators.fitted import FittedModel, rows_as_learned
-from hidegl.files.models import SavedModel
+from hidegl.estimators.fitted import Fit, FittedModel, rows_as_learned
+from hidegl.estimators.notebook_box import NotebookBox, label_facts
+from hidegl.files.models import saved_state
 from hidegl.files.writing import write_labels
 from hidegl.questions.acceptance import check_precision
 from hidegl.questions.audits import JudgedLabel, far_from_others, judged_labels
 from hidegl.questions.suggestions import Chosen, Suggestion, chosen_rows, explained
 from hidegl.questions.unfamiliar import UnfamiliarGroup, unfamiliar_groups
 from hidegl.rows.arrays import on_host
-from hidegl.showing.notebooks import ShownInNotebooks, label_facts
 from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels, in_order_of, share_right
 from hidegl.spreading.rule import best_classes, class_names_of
 from hidegl.structure.structure import Structure
-from hidegl.structure.views import are_outside, restored_preparation
+from hidegl.structure.views import AnyPreparation, are_outside, restored_preparation
 
 FIRST_SOURCE = "sources.0.rows"
 """A file with this has weak sources, which may know classes without a label."""
@@ -47,7 +47,7 @@ MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
 
 
-class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, TransformerMixin, BaseEstimator):
+class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEstimator):
     """An estimator of this package. Subclasses learn: `fit` and `relabel`."""
 
     @abstractmethod
@@ -80,17 +80,15 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X, which may be new: an array, or a tensor or lazy Dask array if X is one."""
-        P = self._new_distributions(X)
-        return P.map(best_classes).map(class_names_of, self.classes_).in_user_format()
+        rows = self._prepared(X)
+        self._require_labels("predict")
+        return self._distributions(rows).map(best_classes).map(class_names_of, self.classes_).in_user_format()
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row of X, which may be new."""
-        return self._new_distributions(X).in_user_format()
-
-    def _new_distributions(self, X: Any) -> Any:
         rows = self._prepared(X)
         self._require_labels("predict")
-        return self._distributions(rows)
+        return self._distributions(rows).in_user_format()
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows with the right label, among those that have a label in y."""
@@ -126,10 +124,12 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
             Leave labels blank so that this share of the others is expected to be right. None: write all. Only
             `AutoHiDeGL` has the calibrated confidences that this takes.
         """
-        if accept is not None and not hasattr(self, "acceptance"):
-            raise ValueError(f"accept must be None for {type(self).__name__}: only AutoHiDeGL is calibrated")
-        takes = None if accept is None else self.acceptance(check_precision(accept, "accept"), X).takes
+        takes = None if accept is None else self._accepting(check_precision(accept, "accept"), X)
         write_labels(path, self.stream_labels(X), takes)
+
+    def _accepting(self, precision: float, X: Any) -> Callable[[Vector], NDArray[np.bool_]]:
+        """Which confidences are accepted at this precision."""
+        raise ValueError(f"accept must be None for {type(self).__name__}: only AutoHiDeGL is calibrated")
 
     # Questions
 
@@ -180,7 +180,7 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         """
         self._require_labels("audit", given=True)
         labels = self.given_labels_
-        far, strays = far_from_others(self._smallest, labels), getattr(self._labelling, "strays", None)
+        far, strays = far_from_others(self._smallest, labels), getattr(self._fit.labelling, "strays", None)
         return judged_labels(labels, self._leave_one_out(), far, strays)
 
     def familiarity(self, X: Any = None) -> Vector:
@@ -212,21 +212,28 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
         return unfamiliar_groups(points.structure, self._familiarity(), self.given_labels_, points.P)
 
     def _familiarity(self) -> Familiarity:
-        if "familiarity" not in self._computed:
-            self._computed["familiarity"] = Familiarity.of(self._smallest, self.given_labels_)
-        return self._computed["familiarity"]
+        if "familiarity" not in self._fit.cache:
+            self._fit.cache["familiarity"] = Familiarity.of(self._smallest, self.given_labels_)
+        return self._fit.cache["familiarity"]
 
     # Files
 
-    def __hidegl_state__(self) -> State:
-        return self.state(with_rows=True)
+    def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
+        """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
+
+        With the embedder that made X (a transformer of `hidegl.embedding`), new texts, images or rows of a table can be
+        labelled later: `hidegl.load(path).predict(texts)` and `hidegl predict` take it from the file, and so does
+        `hidegl.embedding.load_embedder`. A model of `hidegl.label` has it already.
+        """
+        check_is_fitted(self)
+        write_archive(path, *saved_state(self, self.state(with_rows=True), embedder))
 
     def state(self, *, with_rows: bool) -> State:
-        """Plain values and arrays for a file; without rows, what predicts new rows alone."""
+        """Plain values and arrays for a file; without rows, only what predictions of new rows need."""
         labels = self.given_labels_
         single = not with_rows and self._preparation.dtype != "float64"
         structures = [s.state_with_rows() if with_rows else s.state(single=single) for s in self.structures_]
-        values, own = self._labelling.state()
+        values, own = self._fit.labelling.state()
         arrays = {
             "classes": labels.classes,
             "labelled_rows": labels.rows,
@@ -252,25 +259,27 @@ class Model(FittedModel, ShownInNotebooks, SavedModel, ClassifierMixin, Transfor
     def __set_hidegl_state__(self, stored: Stored) -> None:
         stored.sizes["n"] = stored.whole("n_rows", 1, MOST_ROWS)
         of_preparation = stored.part("preparation", stored.value("preparation"))
-        self._preparation = restored_preparation(of_preparation)
+        preparation = restored_preparation(of_preparation)
         stored.sizes |= of_preparation.sizes
         self.n_features_in_ = stored.sizes["d"]
         if stored.has("feature_names"):
             self.feature_names_in_ = stored.array("feature_names", "names", "d").astype(object)
         structures = [
-            Structure.restored(stored.part(f"structure.{number}", own), self._preparation.dtype)
+            Structure.restored(stored.part(f"structure.{number}", own), preparation.dtype)
             for number, own in enumerate(stored.several("structures"))
         ]
         if len({structure.is_kept for structure in structures}) != 1:
             raise ValueError("structures must be one or more, with the assignments of all of them or of none")
-        if tuple(dict.fromkeys(structure.columns for structure in structures)) != self._preparation.spans:
+        if tuple(dict.fromkeys(structure.columns for structure in structures)) != preparation.spans:
             raise ValueError("structures must be of all views, in their order")
         labels = Labels.restored(stored, of_every_class=not (stored.has(FIRST_SOURCE) or stored.says(ROWLESS)))
-        self._restore(labels, structures, stored.part("labelling", stored.value("labelling")))
+        self._fit = self._restored(labels, preparation, structures, stored)
 
     @abstractmethod
-    def _restore(self, labels: Labels, structures: list[Structure], stored: Stored) -> None:
-        """Take over a labelling that was saved."""
+    def _restored(
+        self, labels: Labels, preparation: AnyPreparation, structures: list[Structure], stored: Stored
+    ) -> Fit:
+        """The fit of a file."""
 
     # scikit-learn and notebooks
 

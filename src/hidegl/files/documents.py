@@ -40,7 +40,7 @@ def read_jsonl(path: Path) -> MemoryTable:
             ) from error
         if STRADDLES in said:
             raise too_long_a_line(path) from error
-        raise OperationError(f"{path} must hold one JSON object per line: {said[:120]}") from error
+        raise OperationError(f"{path} must contain one JSON object per line: {said[:120]}") from error
     rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
     notes = (f"whole numbers of more than 15 digits are not exact, in {joined_names(rounded)}: write them as text",)
     return MemoryTable(table, notes if rounded else ())

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from hidegl._version import __version__
 from hidegl.basics.archives import (
@@ -20,7 +18,6 @@ from hidegl.basics.archives import (
     prefixed,
     read_archive,
     under,
-    write_archive,
 )
 from hidegl.basics.stored import Stored, check_is
 from hidegl.files.first_format import upgraded
@@ -29,7 +26,7 @@ PLAIN = (str, bool, int, float, np.generic, type(None))
 """The types of values that go into the JSON text."""
 
 PAIRS = "pairs"
-"""Under this name stand the keys and values of a dict, because keys of JSON are texts."""
+"""The name of the keys and values of a dict in the JSON text, whose own keys can be texts only."""
 
 SHAPES = {"start": "points columns", "class_prior": "classes"}
 """The parameters that can be arrays."""
@@ -37,31 +34,22 @@ SHAPES = {"start": "points columns", "class_prior": "classes"}
 MOST_NAMED = 40
 
 
-class SavedModel(ABC):
-    """A fitted estimator that can be saved and loaded. Subclasses define their state: plain values and arrays."""
+class SavedModel(Protocol):
+    """An estimator that can be saved and loaded: its state is plain values and arrays."""
 
-    @abstractmethod
-    def __hidegl_state__(self) -> State: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
-    @abstractmethod
+    @property
+    def embedder_(self) -> Any: ...
+
     def __set_hidegl_state__(self, stored: Stored) -> None: ...
-
-    def save(self, path: str | os.PathLike[str], *, embedder: Any = None) -> None:
-        """Write the fitted model to one file, which `hidegl.load` reads. It contains no code and no rows of X.
-
-        With the embedder that made X (a transformer of `hidegl.embedding`), new texts, images or rows of a table can be
-        labelled later: `hidegl.load(path).predict(texts)` and `hidegl predict` take it from the file, and so does
-        `hidegl.embedding.load_embedder`. A model of `hidegl.label` has it already.
-        """
-        check_is_fitted(self)
-        write_archive(path, *saved_state(self, self.__hidegl_state__(), embedder))
 
 
 def saved_state(model: SavedModel, state: State, embedder: Any = None) -> State:
-    """The header and the arrays of a model file. `embedder`: another one than the model has."""
+    """The header and the arrays of a model file. `embedder` replaces that of the model."""
     values, arrays = state
     parameters: dict[str, Any] = {}
-    for name, value in model.get_params(deep=False).items():  # type: ignore[attr-defined]
+    for name, value in model.get_params(deep=False).items():
         if isinstance(value, np.random.RandomState) or callable(value):
             parameters[name] = None
         elif isinstance(value, os.PathLike):
@@ -75,7 +63,7 @@ def saved_state(model: SavedModel, state: State, embedder: Any = None) -> State:
         else:
             arrays[f"{PARAMETER}{name}"] = np.asarray(value)
     header = {"model": type(model).__name__, "version": __version__, "parameters": parameters, "values": values}
-    embedder = embedder if embedder is not None else getattr(model, "embedder_", None)
+    embedder = embedder if embedder is not None else model.embedder_
     if embedder is not None:
         header["embedder"], own = embedder.__hidegl_state__()
         arrays |= prefixed(EMBEDDER, own)

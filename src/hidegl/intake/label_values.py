@@ -32,7 +32,7 @@ def load_label_array(path: Path) -> NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable_array(path, error) from error
     if values.ndim != 1 and values.size != len(values):
-        raise UsageError(f"{path} must hold one label per row, got an array of shape {values.shape}")
+        raise UsageError(f"{path} must contain one label per row, got an array of shape {values.shape}")
     return values.reshape(-1)
 
 

@@ -80,7 +80,7 @@ def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str
     """Rows from 0, of a column of row numbers with this name."""
     first = first_number(name)
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise UsageError(f"{path}: the column {name!r} must hold row numbers, from {first}")
+        raise UsageError(f"{path}: the column {name!r} must contain row numbers, from {first}")
     numbers = column.to_numpy()
     outside = numbers[(numbers < first) | (numbers >= n_rows + first)]
     if len(outside):

@@ -1,1 +1,1 @@
-"""Questions for a person: which rows to label next, and which labels to check again."""
+"""Which rows to label next, which labels to check again, and which predicted labels to accept."""

@@ -1,9 +1,9 @@
 """How many labels are expected to be right, and which to accept.
 
 Both follow from calibrated confidences, and from draws of what is uncertain about them: how much each expert counts,
-how large the classes are, and how many rows are of a class without labels. Each draw has its own precision of a set of
-labels. What is expected is the mean over the draws. What is promised is less: whoever accepts where the model is
-confident picks the cases in which it is too confident.
+how large the classes are, and how many rows are of a class without labels. Each draw gives a precision for a set of
+labels. The expected precision is the mean over the draws. The promised one is lower, because a set of confident labels
+contains more of those that are overconfident.
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
 
 BINS = 2_000
-"""Confidences are counted in bins of this fineness, so that nothing grows with the number of rows."""
+"""The number of bins in which confidences are counted, so that memory does not grow with the number of rows."""
 
 PROMISED = 1.5
-"""What is promised lies this many standard deviations below what is expected."""
+"""The promised precision is this many standard deviations below the expected one."""
 
 PSEUDO_LABELS = 4
-"""The judged labels count as this many more (Agresti and Coull): a few that are all right do not prove certainty."""
+"""The number of pseudo-labels that are added to the judged ones (Agresti and Coull), because a few labels that are all
+right do not prove certainty.
+"""
 
 PROVABLE = 0.25
-"""n labels cannot prove a precision nearer to 0 or 1 than this divided by n."""
+"""With n labels, estimated precisions stay this divided by n away from 0 and 1."""
 
 LEVEL = 0.95
 """The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
 
 
 class ExpectedAccuracy(NamedTuple):
-    """The expected share of right labels, of those that were not given, and an interval for it."""
+    """The expected accuracy of the labels that were not given, with an interval."""
 
     mean: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """For people: in percent."""
+        """A sentence with percentages."""
         low, high = np.floor(100 * self.low), np.ceil(100 * self.high)
         return f"about {100 * self.mean:.0f} % of the labels are right ({low:.0f} to {high:.0f} %)"
 
@@ -52,34 +54,34 @@ class ExpectedAccuracy(NamedTuple):
 
 
 class Majority(NamedTuple):
-    """The class of most rows, and the share of the rows that are expected to be of it."""
+    """The class of most rows, and its expected share."""
 
     label: Any
     share: float
 
     def __str__(self) -> str:
-        """For people: what the expected accuracy is to be compared with."""
+        """A sentence with the baseline for the expected accuracy."""
         return f"always {str(self.label)!r} would be right in {100 * self.share:.0f} %"
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The largest set of rows whose labels are right with an expected precision: those from a confidence on."""
+    """The largest set of labels with a given expected precision: those above a threshold of confidence."""
 
     threshold: float
     """Labels with at least this confidence are accepted; above 1 if none is."""
 
     n_rows: int
-    """How many labels are accepted, given ones not counted."""
+    """The number of accepted labels, without given ones."""
 
     share: float
-    """The same as a share of the labels that were not given."""
+    """The accepted share of the labels that were not given."""
 
     expected_precision: float
-    """The share of accepted labels that are expected to be right; 1 if there are none."""
+    """The expected precision of the accepted labels; 1 if there are none."""
 
     def __str__(self) -> str:
-        """For people: in percent."""
+        """A sentence with percentages."""
         if not self.n_rows:
             return "none: no label is that certain"
         right = np.floor(1000 * self.expected_precision) / 10
@@ -92,22 +94,22 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Confidences:
-    """The confidences of labels that were not given, summed in fine bins."""
+    """The confidences of labels that were not given, as sums over bins."""
 
     counts: Vector
-    """How many there are (BINS,)."""
+    """The number of labels in each bin (BINS,)."""
 
     sums: Vector
     """The sums of confidences (BINS,)."""
 
     drawn: Matrix
-    """The sums of the probabilities by each draw that the label is right (BINS, s); there may be no draws."""
+    """The sums of the probabilities, by each of s draws, that a label is right (BINS, s); s may be 0."""
 
     chances: Vector
     """The probability of each draw (s,)."""
 
     n_judged: int
-    """How many labels the confidences were calibrated with."""
+    """The number of labels that the confidences were calibrated with."""
 
     @property
     def n_rows(self) -> int:
@@ -115,11 +117,11 @@ class Confidences:
 
     @property
     def mean(self) -> float:
-        """1 where every label was given."""
+        """The mean confidence; 1 if every label was given."""
         return float(self.sums.sum() / self.n_rows) if self.n_rows else 1.0
 
     def without(self, counts: Vector, sums: Vector, drawn: Matrix) -> Confidences:
-        """The same without some of the rows."""
+        """The confidences without those of some rows, whose sums are given."""
         left = self.counts > counts
         return Confidences(
             np.asarray(self.counts - counts, dtype=np.float64),
@@ -138,12 +140,12 @@ class Confidences:
         variance = float(self._variances(mean, self.drawn.sum(axis=0), self.n_rows))
         strength = max(mean * (1 - mean) / variance, 1.5)
         low, high = (float(beta.ppf(q, mean * strength, (1 - mean) * strength)) for q in (tail, 1 - tail))
-        if n * (1 - mean) < -np.log(1 - LEVEL):  # so few mistakes are expected among n labels that there may be none
+        if n * (1 - mean) < -np.log(1 - LEVEL):  # there may be no mistake among n labels
             high = 1.0
         return ExpectedAccuracy(self.mean, low, high)
 
     def accept(self, precision: float) -> Acceptance:
-        """The largest set of labels whose promised precision is this one."""
+        """The largest set of labels with this promised precision."""
         n, means, promised = self._most_confident()
         enough = np.flatnonzero((promised >= precision) & (n > 0))
         if not len(enough):
@@ -158,16 +160,16 @@ class Confidences:
         return n[changes] / max(n[-1], 1), means[changes]
 
     def _most_confident(self) -> tuple[Vector, Vector, Vector]:
-        """How many labels are in the most confident bins, from one bin to all, their mean confidence, and what is
-        promised of them.
+        """The cumulated number of labels from the most confident bin on, their mean confidence, and their promised
+        precision.
         """
         n = np.cumsum(self.counts[::-1])
         means = np.cumsum(self.sums[::-1]) / np.maximum(n, 1)
         return n, means, means - PROMISED * np.sqrt(self._variances(means, np.cumsum(self.drawn[::-1], axis=0), n))
 
     def _variances(self, means: Any, drawn: Matrix, n: Any) -> Any:
-        """How uncertain the precision of sets of n rows is (…): the variance over the draws, of which `drawn` (…, s)
-        are the sums, and that of the number of right ones among the judged labels.
+        """The variance of the precision of sets of n rows (…): that over the draws, whose sums are `drawn` (…, s), plus
+        the binomial variance of the judged labels.
         """
         provable = self._provable(means)
         by_chance = provable * (1 - provable) / (self.n_judged + PSEUDO_LABELS)
@@ -178,7 +180,7 @@ class Confidences:
         return by_chance + np.maximum((of_draws - centre[..., None]) ** 2 @ self.chances, 0)
 
     def _provable(self, means: Any) -> Any:
-        """The means, but no nearer to 0 or 1 than so many labels can prove."""
+        """The means, clipped to what this number of judged labels can prove."""
         limit = PROVABLE / (self.n_judged + PSEUDO_LABELS)
         return np.clip(means, limit, 1 - limit)
 
@@ -190,7 +192,7 @@ class Confidences:
 
     @classmethod
     def restored(cls, stored: Stored, n_judged: int) -> Confidences:
-        """From a file with the size n (rows)."""
+        """Read from a file with the size n (rows)."""
         n = f"[0, {stored.sizes['n']}]"
         counts, sums = (stored.array(name, "numbers", str(BINS), n) for name in ("counts", "sums"))
         drawn = stored.array("drawn", "numbers", f"{BINS} draws", n)

@@ -1,4 +1,4 @@
-"""Given labels that look wrong: each label is predicted from other labels (`hidegl.spreading.label_noise`)."""
+"""Given labels that are probably wrong: each is predicted from the other labels (`hidegl.spreading.label_noise`)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels
 
 DOUBTFUL = 0.5
-"""A label is doubtful if it is more probably wrong than right."""
+"""A label is doubtful if its probability of being wrong exceeds this."""
 
 FAR, NEAR = 0.05, 0.5
-"""A label is far from the others if they tell less of its row than all labels tell of all rows but this share; but not
-if they tell so much of it.
+"""A label is isolated if its correlation with the other labels is below the FAR quantile of the coverage of all rows,
+and below NEAR.
 """
 
 
 class JudgedLabel(NamedTuple):
-    """A given label, and what other labels say of its row."""
+    """A given label, and the prediction of its row from other labels."""
 
     row: int
     given: Any
@@ -31,10 +31,12 @@ class JudgedLabel(NamedTuple):
     """The most probable class by the other labels; the given class if it has this label only."""
 
     suspicion: float
-    """The probability that the label is wrong; 0 for the only label of a class, unless it lies amid another class."""
+    """The probability that the label is wrong; 0 for the only label of a class, unless it is surrounded by another
+    class.
+    """
 
     judged: bool = True
-    """False if the other labels are too few or too far to say anything: such a label is never doubtful."""
+    """False if the label is isolated or the only one of its class. Then it is never doubtful."""
 
     @property
     def doubtful(self) -> bool:
@@ -42,7 +44,7 @@ class JudgedLabel(NamedTuple):
 
 
 def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
-    """Which labels are far from all others, on the graph (l,): as those are that were chosen to tell much."""
+    """Which labels are isolated on the graph (l,). Labels of suggested rows often are."""
     kernel, structure = GroupKernel.of(spreader), spreader.structure
     points = structure.points_of(labels.rows)
     return kernel.correlation_with_other_labels(points) < min(
@@ -53,16 +55,15 @@ def far_from_others(spreader: Spreader, labels: Labels) -> NDArray[np.bool_]:
 def judged_labels(
     labels: Labels, P_loo: Matrix, far: NDArray[np.bool_], strays: NDArray[np.bool_] | None = None
 ) -> list[JudgedLabel]:
-    """All given labels, the most suspicious first. P_loo (l, c) has their probabilities from other labels.
-
-    Labels that are far from the others (l,) are not judged. Strays (l,) are, though each is the only one of its class.
+    """All given labels, the most suspicious first. P_loo (l, c) has their class probabilities from other labels. Labels
+    in `far` (l,) are not judged. Those in `strays` (l,) are, although each is the only one of its class.
     """
     rows, codes, several = labels.rows, labels.given, labels.can_be_judged
     mistakes = Mistakes.among(P_loo[several], codes[several])
     alone = ~several if strays is None else ~(several | strays)
     judged = ~alone & ~(far & several)
     suspicion = np.where(alone, 0.0, mistakes.suspicion(P_loo, codes))
-    if strays is not None:  # no class has such labels, so they are wrong as far as the others are sure
+    if strays is not None:  # they are taken as wrong with the confidence of the prediction
         suspicion = np.where(strays, 1 - P_loo[np.arange(len(codes)), codes], suspicion)
     proposed = np.where(alone, codes, P_loo.argmax(axis=1))
     order = np.lexsort([rows, -suspicion])

@@ -1,17 +1,13 @@
-"""Which points to label so that labels tell as much as possible of all rows: a greedy cover by the graph's own kernel.
+"""Which points to label: a greedy cover of all rows by the correlations of the graph.
 
 The LGC rule is the mean of a Gaussian field over the points, whose covariance is S = (M⁻¹ − 2 Zᵀ D⁻¹ Z)⁻¹ up to a
-factor. What a label at point j tells of point i is their correlation K_ij = S_ij / √(S_ii S_jj). A point is covered by
-the label that tells most of it, so a label at j gains, over all rows together,
-
-    Σ_i w_i max(K_ij − covered_i, 0),     w = Zᵀ o
-
-where o says how open a row is: 1 before there is any label, then from ½ to 1, by how close its two best classes are.
-This is MaxHerding (Bae, Noh and Sutherland, 2024) and, with labels, close to UHerding (Bae, Oliveira and Sutherland,
-2025), with the kernel of the graph in place of a Gaussian and points in place of rows. Rows weighted by their
-uncertainty alone, as in UHerding, were worse here: few labels do not say well where they are wrong.
-
-Many points are joined to groups, and S⁻¹ is summed over them: the field that is the same within each group.
+factor. How much a label at point j reveals about point i is their correlation K_ij = S_ij / √(S_ii S_jj). A point is
+covered by its most correlated label, so a label at j gains, summed over all rows, Σ_i w_i max(K_ij − covered_i, 0), w =
+Zᵀ o where o is the openness of a row: 1 before there is any label, then from ½ to 1, by how close its two best classes
+are. This is MaxHerding (Bae, Noh and Sutherland, 2024) and, with labels, close to UHerding (Bae, Oliveira and
+Sutherland, 2025), with the kernel of the graph in place of a Gaussian and points in place of rows. Weights by
+uncertainty alone, as in UHerding, were worse here: with few labels, uncertainty is a poor guide to mistakes. Many
+points are joined into groups, and S⁻¹ is summed over them: the field that is constant within each group.
 """
 
 from __future__ import annotations
@@ -27,19 +23,21 @@ from hidegl.rows.search import cell_centres, nearest_centre
 from hidegl.spreading.labelling import Spreader
 
 MOST_GROUPS = 1500
-"""More points than a dense matrix is for are joined to this number of groups."""
+"""The number of groups into which points are joined if they are too many for a dense matrix."""
 
 
 @dataclass(frozen=True)
 class GroupKernel:
-    """The group of each point (k,), and the correlations of the groups (g, g), from 0 to 1. It knows no label."""
+    """The group of each point (k,), and the correlations of the groups (g, g), from 0 to 1. It does not depend on
+    labels.
+    """
 
     groups: NDArray[np.intp]
     K: Matrix
 
     @classmethod
     def of(cls, spreader: Spreader) -> GroupKernel:
-        """O(g³), once for all labels."""
+        """Build the kernel in O(g³), once for all labels."""
         if "kernel" not in spreader.known:
             groups, system = np.arange(spreader.structure.n_points), spreader.lgc_rule.system
             if isinstance(system, SparseSystem):
@@ -56,11 +54,11 @@ class GroupKernel:
         return len(self.K)
 
     def summed(self, at_points: Vector) -> Vector:
-        """What points have (k,), for each group (g,)."""
+        """Values at points (k,), summed over each group (g,)."""
         return np.bincount(self.groups, at_points, minlength=self.n_groups).astype(np.float64)
 
     def nearest_label(self, points: NDArray[np.intp]) -> tuple[NDArray[np.intp], Vector]:
-        """For each group, the place in the list of the labelled point that tells most of it, and how much."""
+        """For each group, the index of its most correlated labelled point, and that correlation."""
         if not len(points):
             return np.full(self.n_groups, -1), np.zeros(self.n_groups)
         groups, first = np.unique(self.groups[points], return_index=True)
@@ -68,14 +66,14 @@ class GroupKernel:
         return first[told.argmax(axis=1)], told.max(axis=1)
 
     def correlation_with_other_labels(self, points: NDArray[np.intp]) -> Vector:
-        """For each labelled point, what the other labels tell of it at most (l,)."""
+        """The largest correlation of each labelled point with another one (l,)."""
         groups, own, counts = np.unique(self.groups[points], return_inverse=True, return_counts=True)
         among = self.K[np.ix_(groups, groups)].copy()
         among[np.diag_indices_from(among)] = np.where(counts > 1, 1.0, 0.0)
         return among.max(axis=1)[own]
 
     def coverage_quantile(self, points: NDArray[np.intp], mass: Vector, share: float) -> float:
-        """What labels at these points tell at least of all rows but this share."""
+        """The quantile of the coverage of all rows by labels at these points: a share of the rows is covered less."""
         _, told = self.nearest_label(points)
         order = np.argsort(told)
         passed = np.cumsum(self.summed(mass)[order])
@@ -83,7 +81,7 @@ class GroupKernel:
 
 
 def groups_of(C: Matrix) -> NDArray[np.intp]:
-    """Points joined by a few steps of k-means, numbered without gaps."""
+    """The group of each point, by a few steps of k-means, numbered without gaps."""
     points = np.ascontiguousarray(C, dtype=np.float32)
     nearest = nearest_centre(points, cell_centres(points, MOST_GROUPS))
     return np.unique(nearest, return_inverse=True)[1]
@@ -101,7 +99,7 @@ class Cover:
         self._bounds = np.array([self._gain(j) for j in range(kernel.n_groups)])
 
     def choose(self, allowed: NDArray[np.bool_]) -> int:
-        """The allowed group with the largest gain. Where nothing is to be gained, the heaviest one."""
+        """The allowed group with the largest gain; without any gain, the heaviest one."""
         bounds = np.where(allowed, self._bounds, -1)
         while True:
             best = int(bounds.argmax())

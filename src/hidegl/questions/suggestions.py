@@ -1,6 +1,5 @@
-"""The rows to label next, each with a reason that a person can follow.
-
-`hidegl.questions.cover` chooses points. A chosen point is represented by the row with the largest assignment to it.
+"""The rows to label next, each with a reason in words. `hidegl.questions.cover` chooses points. A chosen point is
+represented by the row with the largest assignment to it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from hidegl.rows.base import Rows
 from hidegl.spreading.labelling import Spreader
 
 MORE_LABELS = 10
-"""The command line and the report say what so many more labels would gain."""
+"""The number of further labels whose expected gain the command line and the report show."""
 
 CLOSE = 2.0
 """A row is between two classes if the first is at most this many times as probable as the second."""
@@ -26,17 +25,17 @@ CLOSE = 2.0
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A row to label, and why."""
+    """A row to label, and the reason."""
 
     row: int
     stands_for: int
-    """About how many rows its label would tell more of than any other label, given or suggested."""
+    """About how many rows are more correlated with it than with any other label, given or suggested."""
 
     likely: tuple[tuple[Any, float], ...] = ()
-    """The two most probable classes with their probabilities; nothing before there are labels."""
+    """The two most probable classes with their probabilities; empty before there are labels."""
 
     familiar: bool = True
-    """Whether any label is near."""
+    """Whether any label is near on the graph."""
 
     @property
     def is_between(self) -> bool:
@@ -45,7 +44,7 @@ class Suggestion:
 
     @property
     def why(self) -> str:
-        """What is unsure about the row; nothing before there are labels."""
+        """What is uncertain about the row; empty before there are labels."""
         if not self.likely:
             return ""
         if not self.familiar:
@@ -57,13 +56,13 @@ class Suggestion:
 
     @property
     def reason(self) -> str:
-        """In words: what is unsure, and how many rows it stands for."""
+        """A sentence: what is uncertain, and how many rows it stands for."""
         rows = f"stands for about {self.stands_for:,} rows" if self.stands_for > 1 else "stands for itself"
         return f"{self.why}; {rows}" if self.why else rows
 
 
 def openness(P: Matrix) -> Vector:
-    """How undecided each row is, from ½ (its two best classes are far apart) to 1 (they are equally probable)."""
+    """The openness of each row, from ½ (one class is certain) to 1 (its two best classes are equally probable)."""
     ordered = namespace(P).sort(P, axis=1)
     return 1 - (ordered[:, -1] - (ordered[:, -2] if P.shape[1] > 1 else 0)) / 2
 
@@ -75,14 +74,14 @@ class Chosen:
     rows: NDArray[np.intp]
     stand_for: NDArray[np.intp]
     newly_covered: Vector
-    """The increase of the coverage of each group by these labels, from 0 to 1."""
+    """How much these labels increase the coverage of each group, from 0 to 1."""
 
 
 def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n: int) -> Chosen:
-    """The n rows whose labels would tell most, beside those that are known. `weights` is w = Zᵀo.
+    """The n rows whose labels gain most, given those of the rows `known`. `weights` is w = Zᵀo.
 
-    One pass over Z finds the row that represents each point, once for all labels. A second one is needed only if n is
-    larger than the number of groups that have such a row.
+    One pass over Z finds the row that represents each point, once for all labels. A second pass is needed only if n
+    exceeds the number of groups that have such a row.
     """
     structure, kernel = spreader.structure, GroupKernel.of(spreader)
     points = list(structure.points_of(known)) if len(known) else []
@@ -114,15 +113,15 @@ def chosen_rows(spreader: Spreader, weights: Vector, known: NDArray[np.intp], n:
 def typical_rows(
     of_points: NDArray[np.intp], mass: Vector, kernel: GroupKernel
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each group, the row of its heaviest point that has one, and that point; or −1."""
-    order = np.lexsort([mass, of_points >= 0])  # the last one of a group wins
+    """For each group, its heaviest point that has a representative row, and that row; or −1."""
+    order = np.lexsort([mass, of_points >= 0])  # of each group, the last one is used
     rows, points = (np.full(kernel.n_groups, -1) for _ in range(2))
     rows[kernel.groups[order]], points[kernel.groups[order]] = of_points[order], order
     return rows, points
 
 
 def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """For each point, the free row with the largest assignment to it, among rows that belong to it most; or −1."""
+    """For each point, the row with the largest assignment to it that is not taken, among rows nearest to it; or −1."""
     rows, weights, start = None, None, 0
     for block in Z.blocks():
         best = block.weights.argmax(axis=1)
@@ -140,17 +139,17 @@ def representatives(Z: Rows, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 @dataclass
 class RankedRows:
-    """The rows that belong most to each point, from the largest assignment on: those of a point one after the other."""
+    """The rows nearest to each point, by decreasing assignment, those of one point after those of the other."""
 
     rows: NDArray[np.intp]
     at: NDArray[np.intp]
-    """For each point, the place of its next row (k,)."""
+    """For each point, the index of its next row (k,)."""
 
     ends: NDArray[np.intp]
 
     @classmethod
     def of(cls, Z: Rows) -> RankedRows:
-        """One pass."""
+        """Rank the rows by one pass over Z."""
         parts = [(block.strongest, block.weights.max(axis=1), block.n_points) for block in Z.blocks()]
         points, weights = (np.concatenate([part[number] for part in parts]) for number in range(2))
         order = np.lexsort([-weights, points])
@@ -158,7 +157,7 @@ class RankedRows:
         return cls(order, places[:-1].copy(), places[1:])
 
     def next(self, taken: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """For each point, its first row that is not taken; or −1. Rows that are taken stay so."""
+        """For each point, its first row that is not taken; or −1. Taken rows are never returned later."""
         while True:
             left = self.at < self.ends
             rows = np.where(left, self.rows[np.minimum(self.at, len(self.rows) - 1)], -1)

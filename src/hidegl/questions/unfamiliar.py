@@ -1,7 +1,7 @@
-"""Groups of rows in which nothing is labelled: perhaps a class that nobody has named.
+"""Groups of rows without any label: perhaps a class without a name.
 
-Points that no label reaches are joined along the tree. A group counts if it would be strange for random labels to leave
-it out: a share s of the rows has none of l labels with a probability of (1 − s)^l.
+Points that no label reaches are joined along the tree. A group counts if random labels would hardly have left it out: a
+share s of the rows has none of l labels with a probability of (1 − s)^l.
 """
 
 from __future__ import annotations
@@ -20,32 +20,34 @@ from hidegl.spreading.familiarity import Familiarity
 from hidegl.spreading.labels import Labels
 from hidegl.structure.structure import Structure
 
-STRANGE = 0.05
+MOST_PROBABLE = 0.05
 """A group counts if random labels would leave it out with at most this probability."""
 
 EXAMPLES = 3
 
 
 class UnfamiliarGroup(NamedTuple):
-    """Rows that are alike, none of them labelled or near a label."""
+    """Similar rows, none of them labelled or near a label."""
 
     rows: NDArray[np.intp]
-    """Their numbers."""
+    """The row numbers."""
 
     examples: NDArray[np.intp]
-    """Some that stand for the others, the most typical first."""
+    """Row numbers of examples, the most typical first."""
 
     label: Any
-    """The class that most of them have now."""
+    """The predicted class of most of them."""
 
     chance: float
-    """How likely random labels would have left them out."""
+    """The probability that random labels would have left them out."""
 
 
 def unfamiliar_groups(
     structure: Structure, familiarity: Familiarity, labels: Labels, P_points: Matrix
 ) -> list[UnfamiliarGroup]:
-    """The largest first. `P_points` are the class probabilities at the points (k, c). Two passes over the rows."""
+    """The groups, the largest first. `P_points` are the class probabilities at the points (k, c). Two passes over the
+    rows.
+    """
     unfamiliar = familiarity.at_points < 1
     unfamiliar[structure.points_of(labels.rows)] = False
     points = np.flatnonzero(unfamiliar)
@@ -57,7 +59,7 @@ def unfamiliar_groups(
     belongs = part_of[on_host(structure.Z.map(nearest_points).collect())]
     sizes = np.bincount(belongs[belongs >= 0], minlength=parts.max() + 1)
     chances = (1 - sizes / labels.n_rows) ** len(labels.rows)
-    strange = [part for part in np.argsort(-sizes, kind="stable") if chances[part] <= STRANGE]
+    strange = [part for part in np.argsort(-sizes, kind="stable") if chances[part] <= MOST_PROBABLE]
     if not strange:
         return []
     typical, mass = representatives(structure.Z, labels.codes >= 0), structure.mass

@@ -66,7 +66,7 @@ class ClusterRows(Rows):
         if X.ndim != 2 or X.shape[1] == 0 or np.isnan(X.shape[1]):
             raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
         if X.dtype.kind not in "biuf":
-            raise ValueError(f"X must hold numbers, got the type {X.dtype}")
+            raise ValueError(f"X must contain numbers, got the type {X.dtype}")
         with clear_errors():
             if np.isnan(X.shape[0]):
                 X = X.compute_chunk_sizes()

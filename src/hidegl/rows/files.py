@@ -144,7 +144,7 @@ class ParquetFiles:
                     self.group_sizes.append(metadata.row_group(number).num_rows)
                     self.groups.append((path, number))
         if not self.groups:
-            raise ValueError(f"{paths[0]} must hold rows, but is empty")
+            raise ValueError(f"{paths[0]} must contain rows, but is empty")
         self._starts = np.concatenate([[0], np.cumsum(self.group_sizes)]).astype(np.intp)
         self._decoded: OrderedDict[int, NDArray[Any]] = OrderedDict()
         self._lock = Lock()
@@ -196,7 +196,7 @@ class GroupReader:
             table = file.read_row_group(number, columns=self.columns)
         for name in self.columns:
             if table.column(name).null_count:
-                raise ValueError(f"the column {name!r} of {path} must hold a value in every row, but has gaps")
+                raise ValueError(f"the column {name!r} of {path} must contain a value in every row, but has gaps")
         if not self.is_list:
             return np.stack([table.column(name).to_numpy() for name in self.columns], axis=1).astype(
                 self.dtype, copy=False
@@ -204,7 +204,7 @@ class GroupReader:
         column = table.column(self.columns[0]).combine_chunks()
         width = self.width or len(column[0])
         if not has_width(column, width):
-            raise ValueError(f"the column {self.columns[0]!r} of {path} must hold lists of one length, {width}")
+            raise ValueError(f"the column {self.columns[0]!r} of {path} must contain lists of one length, {width}")
         values = column.flatten().to_numpy(zero_copy_only=False)
         return values.reshape(len(column), width).astype(self.dtype, copy=False)
 
@@ -236,7 +236,7 @@ def chosen_columns(schema: Any, wanted: list[str] | None, path: Path) -> tuple[l
     others = [name for name in wanted or schema.names if not is_number(name)]
     if others:
         raise ValueError(
-            f"{path} must hold numbers or one column of lists, but these columns are neither: "
+            f"{path} must contain numbers or one column of lists, but these columns are neither: "
             f"{', '.join(map(repr, others[:5]))}; name the ones to use: hidegl.read_rows(path, columns=[...])"
         )
     return list(wanted or schema.names), False

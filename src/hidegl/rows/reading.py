@@ -68,7 +68,7 @@ def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
             raise ValueError(f"X[{name!r}] must be a matrix with rows and columns, got the shape {shape}")
     if not parts or len({shape[0] for shape in shapes.values()}) > 1:
         rows = ", ".join(f"{shape[0]:,} in {name!r}" for name, shape in shapes.items()) or "no matrix"
-        raise ValueError(f"X must hold matrices with the same rows, got {rows}")
+        raise ValueError(f"X must contain matrices with the same rows, got {rows}")
     return side_by_side(list(parts.values())), {name: shape[1] for name, shape in shapes.items()}
 
 
@@ -124,7 +124,7 @@ def checked_file(thing: Any) -> Rows:
     if len(thing.shape) != 2 or 0 in thing.shape:
         raise ValueError(f"X must have rows and columns, got the shape {thing.shape}")
     if np.dtype(thing.dtype).kind not in "biuf":
-        raise ValueError(f"X must hold numbers, got the type {thing.dtype}")
+        raise ValueError(f"X must contain numbers, got the type {thing.dtype}")
     if isinstance(thing, np.memmap):
         thing = ArrayFile.of(thing) if ArrayFile.can_read(thing) else thing
     elif Dataset.can_read(thing):
@@ -136,7 +136,7 @@ def finite(block: NDArray[Any]) -> NDArray[Any]:
     """The block, if it holds no NaN and no infinity."""
     xp = namespace(block)
     if not xp.isfinite(xp.sum(block, dtype=xp.float64)) and not xp.all(xp.isfinite(block)):
-        raise ValueError("X must hold finite numbers, but the file holds NaN or infinity")
+        raise ValueError("X must contain finite numbers, but the file holds NaN or infinity")
     return block
 
 
@@ -154,8 +154,8 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
             raise
         names = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
         raise ValueError(
-            f"X must hold numbers, but these columns do not: {names}. hidegl.label takes the data frame as it is, and "
-            f"hidegl.embedding.TableEncoder makes numbers of it"
+            f"X must contain numbers, but these columns do not: {names}. hidegl.label takes the data frame as it is, "
+            f"and hidegl.embedding.TableEncoder makes numbers of it"
         ) from error
 
 
@@ -166,7 +166,7 @@ def refuse_texts(X: Any) -> None:
         first = next(iter(X))
     if isinstance(first, str):
         raise ValueError(
-            "X must hold vectors, but it is a list of texts: hidegl.label(texts, labels) takes texts, and "
+            "X must contain vectors, but it is a list of texts: hidegl.label(texts, labels) takes texts, and "
             "hidegl.embedding.TextEmbedder().fit_transform(texts) makes vectors of them"
         )
 
@@ -176,7 +176,7 @@ def refuse_gaps(X: Any, error: Exception) -> None:
     where = place_of_gaps(X)
     if where is not None or "contains NaN" in str(error):
         raise ValueError(
-            f"X must hold finite numbers, but it contains NaN or infinity{where or ''}: "
+            f"X must contain finite numbers, but it contains NaN or infinity{where or ''}: "
             f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label; or drop such rows"
         ) from error
 
@@ -200,7 +200,7 @@ def check_entries(X: Any) -> None:
     if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
         raise ValueError(f"X must have no masked entries, got {n:,}: fill them in, or drop such rows")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError(f"X must hold numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates")
+        raise ValueError(f"X must contain numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates")
 
 
 def is_numeric(column: Any) -> bool:

@@ -219,5 +219,5 @@ def rows_of_tensor(X: torch.Tensor, device: torch.device | str) -> TensorRows:
         raise ValueError(f"X must be a dense tensor of real numbers, got {X.dtype} in the layout {X.layout}")
     X = X.detach().to(device).contiguous()
     if X.is_floating_point() and not torch.isfinite(X.sum(dtype=torch.float64)) and not torch.isfinite(X).all():
-        raise ValueError("X must hold finite numbers, got NaN or infinity")
+        raise ValueError("X must contain finite numbers, got NaN or infinity")
     return TensorRows(X, X.device, answers="torch")

@@ -1,10 +1,9 @@
-"""How familiar rows are to the labels: whether any label reaches them, of whatever class.
+"""The familiarity of rows: whether a label of any class reaches them.
 
 The LGC rule without class shares scores a row by F = D⁻¹ Z A. Summed over the classes, that is the probability that a
 walk over the graph from this row meets a labelled row before it is lost. It is small in dense regions without any
-label, even where the rule is sure which class is nearest.
-
-How small is too small is said by the labelled rows, each with its own label hidden: they are of known classes.
+label, even where the nearest class is clear. The limit is a quantile of the labelled rows, each with its own label
+hidden, because their classes are known.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Familiarity:
-    """What the labels of any class make of a structure. 1 is the limit below which a row is unfamiliar."""
+    """The familiarity of rows by the labels of one structure. Below 1, a row is unfamiliar."""
 
     A: Matrix
-    """What the labels make of the structure, without class shares (k, c)."""
+    """The coefficients A of the LGC rule without class shares (k, c)."""
 
     delta: Vector
     hidden: Matrix
@@ -44,7 +43,7 @@ class Familiarity:
         rule = spreader.lgc_rule
         A, hidden = rule.infer_and_leave_one_out(spreader.labelled_rows(labels, None))
         limit = float(np.quantile(hidden.sum(axis=1), UNFAMILIAR, method="lower"))
-        limit = max(limit, SMALLEST)  # labels that reach no other label leave nothing unfamiliar
+        limit = max(limit, SMALLEST)  # if no label reaches another one, no row is unfamiliar
         return cls(A, rule.delta, hidden, limit)
 
     @property
@@ -58,18 +57,18 @@ class Familiarity:
 
     @property
     def of_labels(self) -> Vector:
-        """Of each labelled row, from the other labels."""
+        """The familiarity of each labelled row, from the other labels (l,)."""
         return self.hidden.sum(axis=1) / self.limit
 
     def of_block(self, Z: Assignments) -> Vector:
-        """Of a few assigned rows."""
+        """The familiarity of a few assigned rows."""
         return familiarities(Z, self.reach, self.delta)
 
     def of_rows(self, Z: Rows) -> Rows:
-        """Of assigned rows, lazily."""
+        """The familiarity of assigned rows, lazily."""
         return Z.map(familiarities, self.reach, self.delta)
 
 
 def familiarities(Z: Assignments, reach: Vector, delta: Vector) -> Vector:
-    """Of a block of assigned rows."""
+    """The familiarity of a block of assigned rows."""
     return Z.product(reach) / Z.product(delta)

@@ -25,7 +25,7 @@ from hidegl.structure.structure import PointSums
 from hidegl.structure.tree import edges
 
 SMALLEST_STRENGTH = 1e-12
-"""A point that no row reaches, with η = 0, has strength 0: this keeps its (irrelevant) row of M finite."""
+"""A point that no row reaches has strength 0 if η = 0. This minimum makes its (irrelevant) row of M finite."""
 
 
 def accurate(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Any:
@@ -40,7 +40,7 @@ def accurate(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) ->
 
 
 def approx(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Matrix:
-    """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W): dense, as an inverse is."""
+    """M⁻¹ for M = (I + P̃)E⁻¹, the first two terms of the series (eq. appro:W): a dense inverse."""
     strength = point_strength(mass, G, eta)
     M_inv = strength[:, None] * solve_spd(
         np.diag(strength) + alpha * eta * G.toarray() + alpha**2 * dense(B), np.diag(strength)
@@ -49,7 +49,7 @@ def approx(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> M
 
 
 def anchor(mass: Vector, G: sp.csr_array, B: Any, alpha: float, eta: float) -> Any:
-    """M⁻¹ = Ξ, Liu's anchor graph (Proposition 3): no tree, no longer walks."""
+    """M⁻¹ = Ξ, Liu's anchor graph (Proposition 3): no tree, and no walks of more than one step."""
     strength = point_strength(mass, G, eta=0.0)
     return sp.csr_array(sp.diags_array(strength)) if sp.issparse(B) else np.diag(strength)
 
@@ -72,7 +72,7 @@ GRAPHS: dict[str, Callable[[Vector, sp.csr_array, Any, float, float], Any]] = {
 
 @dataclass(frozen=True)
 class ImplicitGraph:
-    """W = Z M Zᵀ over n rows, held as Z (sparse, where the rows live) and k×k matrices."""
+    """W = Z M Zᵀ over n rows, stored as Z (sparse, where the rows are) and k×k matrices."""
 
     Z: Rows
     B: Any

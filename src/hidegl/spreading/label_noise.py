@@ -1,6 +1,6 @@
-"""How often given labels are wrong: a model of mistakes, from what other labels say of each label's row.
+"""How often given labels are wrong: a model of mistakes, from the predictions of each label by the others.
 
-A label is right with a probability of 1 − π − π', and then has class y as often as the prediction says, p_y. Otherwise
+A label is right with a probability of 1 − π − π', and then has class y with the predicted probability p_y. Otherwise
 it is wrong, in one of two ways. Where the true class is t, any other class was given, or one that is similar:
 
     π Σ_t≠y p_t / (c − 1)     or     π' Σ_t≠y p_t q_y / (1 − q_t)
@@ -32,24 +32,24 @@ SHARES = np.array(
     ]
 )
 TEMPERATURES = np.geomspace(0.25, 4, 25)
-"""The values that are tried."""
+"""The grid of temperatures."""
 
 MOST_LABELS = 5000
-"""How often labels are wrong is learned from this number of them."""
+"""The maximum number of labels from which the rates of mistakes are estimated."""
 
 SPREAD = 0.5
-"""The prior standard deviation of the log-temperature. Its mean is 0: predictions mean what they say."""
+"""The prior standard deviation of the log-temperature. Its mean is 0: predictions are taken to be calibrated."""
 
 PRIOR_LABELS = 20
-"""The prior: as if this many more labels were right."""
+"""The prior counts as this many further labels that are right."""
 
 
 @dataclass(frozen=True)
 class Mistakes:
-    """How often labels are wrong, and how sure predictions may be."""
+    """How often labels are wrong, and the temperature of the predictions."""
 
     shares: tuple[float, float]
-    """Of labels changed to any class, and to a similar one."""
+    """π and π': the shares of labels that were changed to any class, and to a similar one."""
 
     temperature: float
     doubt: float
@@ -57,7 +57,7 @@ class Mistakes:
 
     @classmethod
     def among(cls, P_loo: Matrix, given: NDArray[np.intp]) -> Self:
-        """The most likely ones, with priors: some right labels more, and a usual temperature."""
+        """The maximum a posteriori estimate from held-out probabilities (l, c) and the given classes."""
         doubt = 1 / (len(given) + PRIOR_LABELS)
         some = slice(None, None, max(-(-len(given) // MOST_LABELS), 1))
         P_loo, given = P_loo[some], given[some]

@@ -1,4 +1,4 @@
-"""From labels to what they made of a structure: Algorithm 1, lines 9–10."""
+"""Labels spread over one structure: Algorithm 1, lines 9–10."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hidegl.spreading.shares import column_scales, distributions
 from hidegl.structure.structure import Structure
 
 LARGEST_SCORE = 1e280
-"""Sums of larger scores may overflow."""
+"""The maximum score, because sums of larger ones may overflow."""
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """What labels made of one structure. A row z has the scores zA / zδ, with columns scaled to the class shares."""
+    """The result of spreading labels over one structure. A row z has the scores zA / zδ, scaled to the class shares."""
 
     labels: Labels
     A: Matrix
@@ -39,7 +39,7 @@ class Labelling:
 
     @property
     def scoring(self) -> tuple[Matrix, Vector, Vector]:
-        """What `label_distributions` scores a block of assignments with."""
+        """The arguments of `label_distributions` after the block of assignments."""
         return self.A, self.delta, self.scales
 
     def distributions(self, Z: Rows) -> Rows:
@@ -56,7 +56,7 @@ class Labelling:
 
     @classmethod
     def restored(cls, labels: Labels, stored: Stored) -> Labelling:
-        """From a file with the sizes k (points) and c (classes)."""
+        """Read from a file with the sizes k (points) and c (classes)."""
         if not labels.any:
             return cls.without_labels(labels)
         A, delta = stored.array("coef", "numbers", "k c"), stored.array("delta", "numbers", "k", "(0, inf)")
@@ -64,50 +64,56 @@ class Labelling:
         with np.errstate(over="ignore"):
             largest = np.abs(A).max(axis=0) * scales * max(1.0, 1 / delta.min())
         if not within(largest, f"[0, {LARGEST_SCORE}]"):
-            raise ValueError("coef must hold scores whose sums are finite")
+            raise ValueError("coef must be scores with finite sums")
         return cls(labels, A, delta, scales)
 
 
 class Spreader:
-    """A structure with the rule by which labels spread over it. The rule knows no label, and is built when needed."""
+    """A structure with the rule by which labels spread over it. The rule does not depend on labels, and is built on
+    demand.
+    """
 
     def __init__(self, structure: Structure, spreading: Spreading | None = None) -> None:
         self.structure = structure
         self.spreading = spreading or Spreading()
         self._last: tuple[Labels, LabelledRows] | None = None
         self.known: dict[str, Any] = {}
-        """What follows from the structure alone, and is asked for again with other labels."""
+        """Results that depend on the structure alone, and are used again with other labels."""
 
     @cached_property
     def rule(self) -> Rule:
-        """Built once; B, which is as large as a factor of the rule and needed for nothing else, is then let go."""
+        """The rule, built once. B, which is as large as a factor of the rule and needed for nothing else, is then
+        freed.
+        """
         rule = self.spreading.rule_over(self.structure)
         self.structure = self.structure.without_gram()
         return rule
 
     @cached_property
     def lgc_rule(self) -> LGCRule:
-        """The rule itself, or the LGC rule on the same graph, which alone has leave-one-out and a covariance."""
+        """The rule itself if it is the LGC rule, or else that rule on the same graph: only it has leave-one-out and a
+        covariance.
+        """
         rule = self.rule
         if isinstance(rule, LGCRule):
             return rule
         return LGCRule.on(self.spreading.graph_over(self.structure), self.spreading.lambda2)
 
     def label(self, labels: Labels, shares: Vector | None) -> Labelling:
-        """What the labels make of the structure, with classes scaled to the shares, if they are given."""
+        """Spread labels over the structure, with classes scaled to the shares, if these are given."""
         if not labels.any:
             return Labelling.without_labels(labels)
         A = self.rule.infer(self.labelled_rows(labels, shares))
         return self._labelling(labels, A, self.rule, shares)
 
     def label_and_leave_one_out(self, labels: Labels, shares: Vector | None) -> tuple[Labelling, Matrix]:
-        """The same by the LGC rule; and the probabilities of each labelled row from the other labels (l, c)."""
+        """Spread labels by the LGC rule, and predict each labelled row from the other labels (l, c)."""
         A, F = self.lgc_rule.infer_and_leave_one_out(self.labelled_rows(labels, shares))
         labelling = self._labelling(labels, A, self.lgc_rule, shares)
         return labelling, distributions(F, labelling.scales)
 
     def labelled_rows(self, labels: Labels, shares: Vector | None) -> LabelledRows:
-        """Of the same labels, the same: what the rule computed of them is not computed again."""
+        """The labelled rows, cached for the last labels, so that a rule does not compute the same for them again."""
         last = self._last
         if last is None or last[0] is not labels:
             last = labels, LabelledRows(labels.rows, self.structure.Z.take(labels.rows), labels.one_hot)
@@ -120,7 +126,7 @@ class Spreader:
 
 
 def smallest(spreaders: Sequence[Spreader]) -> Spreader:
-    """The one with the fewest points: what takes a k×k inverse is asked of it."""
+    """The spreader with the fewest points, for computations that need a k×k inverse."""
     return min(spreaders, key=lambda spreader: spreader.structure.n_points)
 
 

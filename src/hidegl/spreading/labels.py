@@ -19,7 +19,7 @@ from hidegl.rows.reading import parts_of_column
 UNLABELLED = -1
 
 Part = tuple[NDArray[np.intp], NDArray[Any], int]
-"""Of a part of y: which rows are labelled, their labels, and its length."""
+"""A part of y: the labelled rows, their labels, and the length of the part."""
 
 BLANKS = (
     *("", "-1", "nan", "none", "null", "na", "n/a", "<na>", "unlabeled", "unlabelled", "unknown"),
@@ -30,7 +30,7 @@ BLANKS = (
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes, sorted; and of the labelled rows which they are, and the number of the class of each."""
+    """The sorted classes, the labelled rows, and the number of the class of each labelled row."""
 
     classes: NDArray[Any]
     rows: NDArray[np.intp]
@@ -39,15 +39,14 @@ class Labels:
 
     @classmethod
     def of(cls, classes: NDArray[Any], codes: NDArray[np.intp]) -> Labels:
-        """From the number of the class of each row, or −1."""
+        """Make labels of the class number of each row; −1 means no label."""
         rows = np.flatnonzero(codes != UNLABELLED)
         return cls(classes, rows, codes[rows], len(codes))
 
     @classmethod
     def read(cls, y: Any, n_rows: int) -> Labels:
-        """−1 means unlabelled among numbers; None, NaN and pandas' NA mean it everywhere. No y: no labels.
-
-        The one exception is a y of nothing but −1 and 1 with at least half of it 1: a full labelling by two classes.
+        """Make labels of the user's y. −1 among numbers, None, NaN and pandas' NA mean unlabelled. The one exception is
+        a y of nothing but −1 and 1 with at least half of it 1: it labels all rows by two classes.
         """
         if y is None:
             return cls.of(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
@@ -60,7 +59,7 @@ class Labels:
 
     @classmethod
     def of_parts(cls, parts: list[Part], n_rows: int) -> Labels:
-        """From the labelled rows of each part of y, their labels, and the length of the part."""
+        """Join the labels of the parts of y."""
         lengths = [length for _, _, length in parts]
         if sum(lengths) != n_rows:
             raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got {sum(lengths)}")
@@ -78,17 +77,17 @@ class Labels:
 
     @property
     def can_be_judged(self) -> NDArray[np.bool_]:
-        """Which labels the others can predict (l,): those of classes with at least two."""
+        """Which labels can be predicted from the others (l,): those of classes with at least two labels."""
         return self.counts[self.given] > 1
 
     @property
     def n_judged(self) -> int:
-        """How many those are."""
+        """The number of labels that can be predicted from the others."""
         return int(self.can_be_judged.sum())
 
     @classmethod
     def restored(cls, stored: Stored, *, of_every_class: bool = True) -> Labels:
-        """From a file with the size n (rows); afterwards c (classes) and l (labels) are known."""
+        """Read from a file with the size n (rows); it defines the sizes c (classes) and l (labels)."""
         n, classes = stored.sizes["n"], stored.array("classes", "labels", "c")
         rows, given = stored.indices("labelled_rows", "l", n), stored.indices("labelled_codes", "l", len(classes))
         labels = cls(classes, rows, given, n)
@@ -99,17 +98,17 @@ class Labels:
         return labels
 
     def some(self, chosen: NDArray[np.bool_]) -> Labels:
-        """The same classes with some of the labels."""
+        """A subset of the labels, with the same classes."""
         return replace(self, rows=self.rows[chosen], given=self.given[chosen])
 
     def of_classes(self, kept: NDArray[np.bool_]) -> Labels:
-        """The labels of some classes alone (c,)."""
+        """The labels of a subset of the classes, given as a mask (c,)."""
         chosen = kept[self.given]
         return Labels(self.classes[kept], self.rows[chosen], (np.cumsum(kept) - 1)[self.given[chosen]], self.n_rows)
 
     @property
     def of_present_classes(self) -> Labels:
-        """Without the classes that have no label."""
+        """The labels without classes that have none."""
         return self if np.all(self.counts) else self.of_classes(self.counts > 0)
 
     @property
@@ -118,7 +117,7 @@ class Labels:
 
     @property
     def codes(self) -> NDArray[np.intp]:
-        """The number of the class of each row, or −1 (n,)."""
+        """The class number of each row, or −1 (n,)."""
         codes = np.full(self.n_rows, UNLABELLED)
         codes[self.rows] = self.given
         return codes
@@ -130,7 +129,7 @@ class Labels:
 
 
 def in_order_of(X: Any, y: Any) -> Any:
-    """y in the order of the rows of X, where both have an index of pandas, whose labels say which row is which."""
+    """y in the order of the rows of X, by the index, if both have an index of pandas."""
     of_X: Any = getattr(X, "index", None)
     of_y: Any = getattr(y, "index", None)
     if not (hasattr(of_X, "equals") and hasattr(of_y, "equals")) or of_X.equals(of_y) or len(of_X) != len(of_y):
@@ -146,7 +145,7 @@ def in_order_of(X: Any, y: Any) -> Any:
 
 
 def labelled_part(y: Any) -> Part:
-    """The labelled rows of a part of y, their labels, and the length of the part."""
+    """The labelled rows of an array, their labels, and its length."""
     values = to_array(y)
     all_missing = values.dtype.kind == "f" and bool(np.all(np.isnan(values)))
     rows = np.flatnonzero(~missing(values)) if not all_missing else np.empty(0, dtype=np.intp)
@@ -154,7 +153,7 @@ def labelled_part(y: Any) -> Part:
 
 
 def to_array(y: Any) -> NDArray[Any]:
-    """y as an array that keeps its missing entries, which numpy would turn to text in a list with strings."""
+    """y as an array with its missing entries, which numpy would turn into text in a list with strings."""
     is_null = getattr(y, "isna", None) or getattr(y, "is_null", None)
     if is_null is not None and np.all(np.asarray(is_null())):  # an empty column of a pandas or polars frame
         return np.full(len(y), None)
@@ -164,12 +163,12 @@ def to_array(y: Any) -> NDArray[Any]:
         return filled
     array = np.asarray(y)
     if array.dtype.kind not in "biufUSOT":
-        raise ValueError(f"y must hold whole numbers, booleans or strings, got {array.dtype}")
+        raise ValueError(f"y must contain whole numbers, booleans or strings, got {array.dtype}")
     return np.asarray(y, dtype=object) if array.dtype.kind in "UST" and not isinstance(y, np.ndarray) else array
 
 
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries mean "no label"."""
+    """Which entries mean that there is no label."""
     if values.dtype.kind == "O":
         return np.array([is_missing(value) for value in values], dtype=bool)
     if values.dtype.kind not in "iuf":
@@ -187,23 +186,23 @@ def is_missing(value: Any) -> bool:
 
 
 def plus_minus_one(values: NDArray[Any]) -> bool:
-    """Whether y is a full labelling by the two classes −1 and 1: nothing else in it, and at least half of it 1."""
+    """Whether y labels all rows by the classes −1 and 1: it has no other values, and at least half of it is 1."""
     if values.dtype.kind not in "iuf" and not all(isinstance(value, int | float) for value in values):
         return False
     if not np.all((values == 1) | (values == -1)):
         return False
     if not 0.5 <= np.mean(values == 1) < 1:
         return False
-    warn_user("y holds -1 and 1 alone, half of it 1: taken as two classes, with no row unlabelled")
+    warn_user("y has no values but -1 and 1, at least half of them 1: read as two classes, with no row unlabelled")
     return True
 
 
 def warn_of_hidden_blanks(classes: NDArray[Any]) -> None:
-    """A blank that became text on its way is a class like any other to us, but hardly to the user."""
+    """Warn of classes such as "nan": they probably were missing entries that became text."""
     blanks = [str(label) for label in classes if isinstance(label, str) and is_blank(label)]
     if blanks:
         named = " and ".join(map(repr, blanks))
-        warn_user(f"y holds {named} as a class: where it means that there is no label, write None instead")
+        warn_user(f"y has {named} as a class: if it means that there is no label, write None instead")
 
 
 def is_blank(text: str) -> bool:
@@ -211,17 +210,17 @@ def is_blank(text: str) -> bool:
 
 
 def warn_of_names_alike(classes: NDArray[Any]) -> None:
-    """One class in two spellings is two classes to us."""
+    """Warn of classes that differ in spelling only, because they count as different."""
     for alike in names_alike(classes)[:3]:
         named = " and ".join(map(repr, alike))
         warn_user(
-            f"y holds {named} as different classes: if they are one, give them one name (on the command line, with "
+            f"y has {named} as different classes: if they are one, give them one name (on the command line, with "
             f"--merge-names)"
         )
 
 
 def names_alike(names: Iterable[Any]) -> list[list[str]]:
-    """The names, in order, that differ in case, space or accents only: each group of two or more."""
+    """The groups of two or more names that differ in case, spaces or accents only."""
     groups: dict[str, list[str]] = {}
     for name in names:
         if isinstance(name, str):
@@ -230,7 +229,7 @@ def names_alike(names: Iterable[Any]) -> list[list[str]]:
 
 
 def plain_name(name: str) -> str:
-    """Without case and accents of Latin letters, and with single spaces."""
+    """A name in lower case, without accents of Latin letters, and with single spaces."""
     kept: list[str] = []
     for letter in unicodedata.normalize("NFD", " ".join(name.casefold().split())):
         accent = unicodedata.combining(letter) and kept and "LATIN" in unicodedata.name(kept[-1], "")
@@ -239,29 +238,29 @@ def plain_name(name: str) -> str:
 
 
 def homogeneous(values: NDArray[Any]) -> NDArray[Any]:
-    """Labels of one kind: strings, booleans or whole numbers."""
+    """The labels as an array of one kind: strings, booleans or whole numbers."""
     if values.dtype.kind == "O" and len(values):
         if all(isinstance(value, str) for value in values):
             return values.astype(str)
         kinds = sorted({type(value).__name__ for value in values})
         values = np.array(values.tolist())
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"y must hold labels of one kind, strings or whole numbers, got {' and '.join(kinds)}")
+            raise ValueError(f"y must contain labels of one kind, strings or whole numbers, got {' and '.join(kinds)}")
     if values.dtype.kind == "f":
         if not np.all(np.isfinite(values)):
-            raise ValueError("y must hold finite labels, got inf")
+            raise ValueError("y must contain finite labels, got inf")
         if not np.all(values == np.round(values)):
             broken = values[values != np.round(values)][0]
-            raise ValueError(f"Unknown label type: y must hold whole numbers or strings, got {broken}")
+            raise ValueError(f"Unknown label type: y must contain whole numbers or strings, got {broken}")
     return values
 
 
 def share_right(predicted: Any, y: Any, sample_weight: Any) -> float:
-    """The share of right labels, among the rows that have a label in y."""
+    """The accuracy on the rows that have a label in y."""
     predicted = np.asarray(on_host(predicted))
     labels = Labels.read(y, len(predicted))
     known = labels.rows
     if not labels.any:
-        raise ValueError("y must hold at least one label to compare with")
+        raise ValueError("y must contain at least one label to compare with")
     weights = None if sample_weight is None else np.asarray(sample_weight)[known]
     return float(np.average(predicted[known] == labels.classes[labels.given], weights=weights))

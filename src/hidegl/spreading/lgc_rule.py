@@ -37,7 +37,9 @@ class DegreeRule:
 
     @classmethod
     def on(cls, graph: ImplicitGraph, lambda2: float) -> Self:
-        """One pass over Z, which sends k×k. S is of all rows, labelled or not, so that it serves all labels."""
+        """Build the rule by one pass over Z, which sends k×k. S counts all rows, labelled or not, so it serves any
+        labels.
+        """
         delta = cls.degree_weight * graph.point_degrees + lambda2
         S, totals = on_host(graph.Z.sum(degree_sums, delta))
         if sp.issparse(graph.M_inv):
@@ -73,10 +75,9 @@ class LGCRule(DegreeRule):
         return self.infer_and_leave_one_out(labelled)[1]
 
     def infer_and_leave_one_out(self, labelled: LabelledRows, *, leave_out: bool = True) -> tuple[Matrix, Matrix]:
-        """A, and F of each labelled row from the other labels: in closed form, and without l×l for many labels.
-
-        Hiding label i takes 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula
-        zA becomes (zA − 2hy) / (1 − 2h/d), with h = z (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ zᵀ.
+        """A, and F of each labelled row from the other labels, in closed form. Many labels need no l×l matrix. Hiding
+        label i subtracts 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula zA
+        becomes (zA − 2hy) / (1 − 2h/d), with h = z (M⁻¹ − 2 Z_uᵀ D⁻¹ Z_u)⁻¹ zᵀ.
         """
         weights = labelled.Z.product(self.delta)
         hidden = np.empty((0, labelled.Y.shape[1]))
@@ -108,9 +109,8 @@ class LGCRule(DegreeRule):
 
 @dataclass(frozen=True)
 class LGCRuleForManyLabellings(LGCRule):
-    """The same with S⁻¹ at hand: a row of Z has few entries, so S⁻¹ Z_lᵀ takes O(kl) instead of O(k²l).
-
-    It pays when many sets of labels are tried on one graph, as when parameters are tuned.
+    """The LGC rule with S⁻¹ stored: a row of Z has few entries, so S⁻¹ Z_lᵀ takes O(kl) instead of O(k²l). It is faster
+    if many sets of labels are tried on one graph, as when parameters are tuned.
     """
 
     @cached_property
@@ -123,7 +123,7 @@ class LGCRuleForManyLabellings(LGCRule):
 
 @dataclass(frozen=True)
 class LGCRuleByCG(LGCRule):
-    """The LGC-based approach, by the paper's solver. It keeps Z and F, n×c numbers, on this host."""
+    """The LGC-based approach, by the paper's solver. Z and F, n×c numbers, are stored on this host."""
 
     def infer(self, labelled: LabelledRows) -> Matrix:
         Z: sp.csr_array = self.Z.collect().to_csr().astype(np.float64)

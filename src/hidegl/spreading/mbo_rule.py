@@ -12,15 +12,15 @@ from hidegl.spreading.rule import LabelledRows, best_classes, label_distribution
 from hidegl.spreading.shares import column_scales
 
 MBO_STEPS, MBO_DIFFUSIONS = 10, 3
-"""How often F is made one-hot, and how often it is diffused in between."""
+"""The number of steps that make F one-hot, and of diffusions in each."""
 
 
 @dataclass(frozen=True)
 class MBORule(LGCRule):
     """The LGC rule, then thresholding dynamics (Merriman, Bence and Osher) on the implicit graph.
 
-    Every row takes the class with the largest score, classes scaled to their shares and given labels kept; these
-    one-hot rows diffuse, F ← D⁻¹ 2W F; and so on. Each diffusion is one pass over Z, which sends k×c, and a k×k solve.
+    In each step, every row gets the class with the largest score (scaled to the class shares), or its given label.
+    These one-hot rows diffuse, F ← D⁻¹ 2W F. Each diffusion is one pass over Z, which sends k×c, and a k×k solve.
     """
 
     def infer(self, labelled: LabelledRows) -> Matrix:

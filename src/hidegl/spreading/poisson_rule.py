@@ -13,9 +13,9 @@ from hidegl.spreading.rule import LabelledRows
 class PoissonRule(DegreeRule):
     """Poisson learning (Calder et al., 2020) on the implicit graph: labels are sources and sinks of a heat flow.
 
-    F solves (diag(W1) + λ2 I − W) F = S, where S is Y_l less its mean on labelled rows and 0 elsewhere. By Woodbury's
-    identity F_u = D⁻¹ Z_u A with A = (M⁻¹ − Zᵀ D⁻¹ Z)⁻¹ Z_lᵀ D_l⁻¹ S_l. Up to λ2 the system leaves a constant in each
-    column open: the one is added that makes it non-negative.
+    F solves (diag(W1) + λ2 I − W) F = S, where S is Y_l minus its mean on labelled rows, and 0 elsewhere. By Woodbury's
+    identity F_u = D⁻¹ Z_u A with A = (M⁻¹ − Zᵀ D⁻¹ Z)⁻¹ Z_lᵀ D_l⁻¹ S_l. Up to λ2, the system determines each column up
+    to a constant. We add the constant that makes it non-negative.
     """
 
     degree_weight = 1

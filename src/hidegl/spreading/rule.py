@@ -1,7 +1,8 @@
-"""§3.4: what the rules share. Labels become a k×c matrix A, and a row z of Z, new or old, is scored by zA / zδ.
+"""§3.4: the interface of the rules. They turn labels into a k×c matrix A. A row z of Z, of the fit or new, has the
+scores zA / zδ.
 
 Since the rows of Z sum to one, D is diag(Zδ), with δ = 2 M Ξ 1 + λ2 for the LGC rule and δ = 1 for the AGR rule. All
-that needs a pass over the rows is free of labels and done once, so other labels on the same graph cost a k×k solve.
+passes over the rows are independent of labels and done once, so other labels on the same graph cost a k×k solve.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from hidegl.spreading.shares import distributions
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The l labelled rows: which they are, their rows of Z, their classes one-hot, and the class shares to aim at."""
+    """The l labelled rows: their numbers, their rows of Z, their one-hot classes, and the class shares."""
 
     rows: NDArray[np.intp]
     Z: Assignments
     Y: Matrix
     shares: Vector | None = None
     known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What a rule has computed of them, and may need again."""
+    """A cache of what rules computed for these rows."""
 
     def __getitem__(self, chosen: NDArray[np.bool_]) -> LabelledRows:
-        """Some of them."""
+        """A subset of them."""
         return LabelledRows(self.rows[chosen], self.Z[chosen], self.Y[chosen], self.shares)
 
     @property
@@ -39,7 +40,7 @@ class LabelledRows:
 
 
 class Rule(Protocol):
-    """How labels become A (k, c)."""
+    """A rule, which turns labels into A (k, c)."""
 
     @property
     def delta(self) -> Vector:
@@ -61,7 +62,7 @@ def scores(Z: Assignments, A: Matrix, delta: Vector) -> Matrix:
 def label_distributions(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> Matrix:
     """The class probabilities of a block of rows: F with its columns scaled to the class shares.
 
-    A row is divided by its sum, so that D does not matter, and compiled loops need no scores.
+    A row is divided by its sum, so D cancels, and compiled loops need no scores.
     """
     fused = getattr(operations(Z.columns), "label_distributions", None)
     if fused is None:
@@ -75,5 +76,5 @@ def best_classes(P: Matrix) -> NDArray[np.intp]:
 
 
 def class_names_of(codes: Any, classes: NDArray[Any]) -> Any:
-    """The labels of a block of rows from the numbers of their classes. Names that are text are kept on this host."""
+    """The labels of a block of rows from their class numbers. Names that are texts stay on this host."""
     return classes[on_host(codes)] if isinstance(classes, np.ndarray) else classes[codes]

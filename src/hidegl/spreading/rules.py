@@ -1,4 +1,4 @@
-"""Every rule by its name, and the parameters that say how labels spread over a structure."""
+"""The rules by name, and the parameters of spreading."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES: dict[str, dict[str, Callable[[ImplicitGraph, float], Rule]]] = {
 }
 
 MATRICES = {"lgc": 5, "agr": 8, "poisson": 5, "mbo": 6}
-"""How many k×k matrices each rule and its graph hold at once."""
+"""The maximum number of k×k matrices that each rule and its graph have in memory at a time."""
 
 
 @dataclass(frozen=True)

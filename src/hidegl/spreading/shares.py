@@ -1,7 +1,6 @@
-"""Class mass: how much of all rows each class should get, and the scaling of F's columns that gives it that much.
-
-Labels drawn unevenly make the columns of F uneven, and a class with more labels swallows rows of the others. Scaling
-each column to a known share before the argmax (class-mass normalisation, as in the published AGR code) undoes it.
+"""Class shares, and the scaling of F's columns to them. If some classes have more labels than their share, their
+columns of F are too large, and they win rows of the other classes. Scaling each column to a known share before the
+argmax corrects that (class-mass normalisation, as in the published AGR code).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SINKHORN_STEPS = 12
 
 
 def class_shares(prior: Any, labels: Labels) -> Vector | None:
-    """The share of all rows for each class; None for no scaling, and where there is no label yet."""
+    """The share of the rows for each class; None for no scaling, or without labels."""
     if prior is None:
         return None
     if isinstance(prior, str):
@@ -37,7 +36,7 @@ def class_shares(prior: Any, labels: Labels) -> Vector | None:
             f"class_prior must be one of {PRIORS}, None or an array of class shares, got {prior!r}"
         ) from None
     if not (shares.ndim == 1 and np.all(shares > 0) and np.isclose(shares.sum(), 1)):
-        raise ValueError(f"class_prior must hold positive shares that sum to 1, got {shares.tolist()}")
+        raise ValueError(f"class_prior must contain positive shares that sum to 1, got {shares.tolist()}")
     if labels.any and len(shares) != len(labels.classes):
         raise ValueError(
             f"class_prior must have one share for each of the {len(labels.classes)} classes in y, got {len(shares)}"
@@ -63,29 +62,28 @@ def _named_shares(prior: str, labels: Labels) -> Vector:
 
 
 def scales_towards(P: Matrix, shares: Vector, strength: float) -> Vector:
-    """What to multiply the columns of P with, so that after rows are normalised its column means move to the shares.
-
-    With `strength` 1 all the way, with 0.5 half of it (the geometric mean of both), by Sinkhorn's iterations.
+    """Factors for the columns of P such that, with rows normalised, its column means become the shares, by Sinkhorn's
+    iterations. With a `strength` below 1 they become a geometric mean of the present ones and the shares.
     """
     scales = np.ones(P.shape[1])
     present = P.mean(axis=0)
     goal = present ** (1 - strength) * shares**strength
     goal /= goal.sum()
     for _ in range(SINKHORN_STEPS):
-        means = scales * (P.T @ (1 / (P @ scales))) / len(P)  # of the scaled columns, rows normalised
+        means = scales * (P.T @ (1 / (P @ scales))) / len(P)  # the means of the scaled columns, with rows normalised
         scales *= goal / np.maximum(means, 1e-12)
     return scales / scales.sum()
 
 
 def column_scales(column_mass: Vector, shares: Vector | None) -> Vector:
-    """What to multiply each column of F with, so that 1ᵀF is proportional to the shares."""
+    """Factors for the columns of F such that 1ᵀF is proportional to the shares."""
     if shares is None:
         return np.ones_like(column_mass)
     return shares / np.maximum(column_mass, np.finfo(np.float64).tiny ** 0.5)
 
 
 def distributions(F: Matrix, scales: Vector) -> Matrix:
-    """F with scaled columns as probabilities: rows sum to one, and are uniform where no label reaches."""
+    """Probabilities from F with scaled columns. Rows sum to one, and are uniform where no label reaches."""
     xp = namespace(F)
     scaled = F * scales
     highest, lowest = xp.max(scaled, axis=1, keepdims=True), xp.min(scaled, axis=1, keepdims=True)

@@ -17,12 +17,12 @@ from hidegl.spreading.labels import Labels
 BLOCK_ROWS = 65_536
 
 MOST_SHORT = 32_767
-"""The numbers of so many classes take two bytes."""
+"""The maximum number of classes whose numbers take two bytes."""
 
 
 @dataclass(frozen=True)
 class LabelledBlock:
-    """Some rows: their labels, how probably they are right, and which were given. Those have a confidence of 1."""
+    """A block of rows: their labels, confidences, and which labels were given. Given labels have a confidence of 1."""
 
     codes: NDArray[np.signedinteger]
     """The number of the class of each row."""
@@ -37,11 +37,11 @@ class LabelledBlock:
     given: NDArray[np.bool_]
     classes: NDArray[Any]
     unseen: NDArray[np.float32] | None = None
-    """The probability that the row is of a class without labels, if that was asked."""
+    """The probability that the row is of a class without labels, if it was computed."""
 
     @classmethod
     def of(cls, columns: SideBySide, classes: NDArray[Any], labels: Labels | None = None) -> Self:
-        """From the columns of `label_columns`, which are changed where a label was given."""
+        """Make a block of the columns of `label_columns`; given labels replace predicted ones."""
         codes, confidence, second_codes, second_confidence, *unseen = columns.parts
         given = np.zeros(len(codes), dtype=bool)
         if labels is not None:
@@ -68,8 +68,8 @@ class LabelledBlock:
 
 
 def label_columns(P: Matrix, unseen: Vector | None = None) -> SideBySide:
-    """Of a block of rows with the class probabilities P (b, c): best class and confidence, second class and its
-    probability; and the probability of a class without labels (b,), if it is given.
+    """The best class and its confidence, the second class and its probability, of a block of rows with the class
+    probabilities P (b, c); and `unseen` (b,), the probability of a class without labels, if it is given.
     """
     xp = namespace(P)
     codes, confidence = xp.argmax(P, axis=1), xp.max(P, axis=1)
@@ -89,7 +89,7 @@ def label_columns(P: Matrix, unseen: Vector | None = None) -> SideBySide:
 
 @dataclass(frozen=True)
 class LabelStream:
-    """The labels of rows in their order, to be read once."""
+    """The labels of rows in their order. It can be read once."""
 
     blocks: Generator[LabelledBlock]
     n_rows: int
@@ -109,12 +109,12 @@ class LabelStream:
 
 
 def blocks_of(rows: LabelledBlock) -> Generator[LabelledBlock]:
-    """Labelled rows, some at a time."""
+    """Labelled rows, a block at a time."""
     for start in range(0, len(rows), BLOCK_ROWS):
         yield rows[start : start + BLOCK_ROWS]
 
 
 def predicted_blocks(columns: Generator[SideBySide], classes: NDArray[Any]) -> Generator[LabelledBlock]:
-    """Rows without given labels, by the columns of `label_columns`."""
+    """Blocks of rows without given labels, from the columns of `label_columns`."""
     for block in columns:
         yield LabelledBlock.of(block, classes)

@@ -1,4 +1,4 @@
-"""How sure probabilities are: one temperature for all rows, which leaves the order of classes as it is."""
+"""Temperature scaling of probabilities: one temperature for all rows. The order of classes does not change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hidegl.basics.linalg import Matrix
 from hidegl.rows.arrays import namespace
 
 SMALLEST = 1e-6
-"""Probabilities below this count as this."""
+"""The lower bound of probabilities, for logarithms."""
 
 
 def log_probabilities(P: Matrix) -> Matrix:
@@ -20,5 +20,5 @@ def softmax(logits: Matrix) -> Matrix:
 
 
 def sharpened(P: Matrix, temperature: float) -> Matrix:
-    """P to the power 1/temperature, rows normalised: surer for a temperature below 1; the order of classes stays."""
+    """P to the power 1/temperature, with rows normalised. A temperature below 1 increases confidences."""
     return softmax(log_probabilities(P) / temperature)

@@ -1,6 +1,6 @@
 """Labels of a source that is often wrong: a language model, rules, an annotator, the names of classes.
 
-A source gives one class or class probabilities for some of the rows, or for all. It may not know every class.
+A source gives one class or class probabilities for some of the rows, or for all. It may lack classes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MOST_SOURCES = 100
 
 @dataclass(frozen=True)
 class WeakLabels:
-    """What one source says: of each of its rows a class, or the probability of each class that it knows."""
+    """The labels of one source: for each of its rows a class, or the probability of each of its classes."""
 
     name: str
     classes: NDArray[Any]
-    """The classes that it knows, sorted."""
+    """Its classes, sorted."""
 
     rows: NDArray[np.intp]
     codes: NDArray[np.intp] | None
@@ -67,7 +67,7 @@ class WeakLabels:
         rows = np.flatnonzero(~np.isnan(P).any(axis=1))
         P = P[rows]
         if not np.all(np.isfinite(P)) or np.any(P < 0) or np.any(P.sum(axis=1) <= 0):
-            raise ValueError(f"weak[{name!r}] must hold probabilities: numbers from 0 on, not all 0 in a row")
+            raise ValueError(f"weak[{name!r}] must contain probabilities: numbers from 0 on, not all 0 in a row")
         order = np.argsort(names)
         return cls(name, names[order], rows, None, P[:, order] / P.sum(axis=1, keepdims=True))
 
@@ -125,7 +125,7 @@ def read_sources(weak: Any, n_rows: int, classes: NDArray[Any]) -> tuple[WeakLab
     found = [WeakLabels.read(name, values, n_rows, classes if len(classes) else None) for name, values in weak.items()]
     for source in found:
         if not len(source.rows):
-            raise ValueError(f"weak[{source.name!r}] must hold one label or more, got none")
+            raise ValueError(f"weak[{source.name!r}] must contain one label or more, got none")
     return tuple(found)
 
 
@@ -136,7 +136,7 @@ def all_classes(labels: Labels, sources: Sequence[WeakLabels]) -> NDArray[Any]:
         if own and (source.classes.dtype.kind in "US") != (own[0].dtype.kind in "US"):
             kinds = [("names" if one.dtype.kind in "US" else "numbers") for one in (own[0], source.classes)]
             raise ValueError(
-                f"weak[{source.name!r}] must hold labels of the same kind as the others, which are {kinds[0]}, got "
+                f"weak[{source.name!r}] must contain labels of the same kind as the others, which are {kinds[0]}, got "
                 f"{kinds[1]}"
             )
         own.append(source.classes)

@@ -229,7 +229,9 @@ def learn_preparation(
         sample = dense(sample)
     largest = abs(sample).max()
     if largest > MAX_SIZE:
-        raise ValueError(f"X must hold values up to {MAX_SIZE:.0e} in size, got {largest:.2g}: their squares overflow")
+        raise ValueError(
+            f"X must contain values up to {MAX_SIZE:.0e} in size, got {largest:.2g}: their squares overflow"
+        )
     share = EXPLAINED_OF_AMOUNTS if sample.min() >= 0 else EXPLAINED
     if preprocess == "auto":
         preprocess = automatic_preprocess(sample)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from hidegl._version import __version__
 from hidegl.basics.whole_files import replacing
+from hidegl.estimators.calibrated import CalibratedModel
+from hidegl.estimators.summaries import WORTH_SAYING, described_unseen
 from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.questions.suggestions import MORE_LABELS, Suggestion, representatives
 from hidegl.questions.unfamiliar import UnfamiliarGroup
@@ -24,10 +26,8 @@ from hidegl.showing.report.decisions import Decision
 from hidegl.showing.report.row_texts import LONGEST_TEXT, Describe, DescribedRows, Thumbnails
 from hidegl.showing.report.settings import described_settings
 from hidegl.showing.tallies import N_BINS, Tally, tally_of
-from hidegl.showing.words import WORTH_SAYING, described_unseen
 
 if TYPE_CHECKING:
-    from hidegl.estimators.calibrated import CalibratedModel
     from hidegl.estimators.model import Model
 
 N_SUGGESTED, N_SUSPECTS, N_BORDERS, N_CLASSES, N_GROUPS, N_EXAMPLES = 20, 20, 12, 100, 10, 3
@@ -174,7 +174,7 @@ class ReportContents:
     @cached_property
     def expected(self) -> ExpectedAccuracy | None:
         """The share of labels that are right; None where confidences are not calibrated."""
-        if not hasattr(self.model, "acceptance"):
+        if not isinstance(self.model, CalibratedModel):
             return None
         return self.model.expected_accuracy_
 
@@ -195,8 +195,9 @@ class ReportContents:
     @cached_property
     def expected_gain(self) -> float | None:
         """Of the first ten rows to label next; None where confidences are not calibrated, or few rows are left."""
-        few = len(self.suggestions) < MORE_LABELS or not hasattr(self.model, "expected_gain")
-        return None if few else self.model.expected_gain(MORE_LABELS)
+        if len(self.suggestions) < MORE_LABELS or not isinstance(self.model, CalibratedModel):
+            return None
+        return self.model.expected_gain(MORE_LABELS)
 
     @cached_property
     def sampled(self) -> NDArray[np.intp]:

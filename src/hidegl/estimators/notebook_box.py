@@ -1,7 +1,8 @@
-"""The display of a model in a notebook: scikit-learn's box, and below it a summary of the fit."""
+"""A fitted model in a notebook: a summary of the fit below scikit-learn's box."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -13,7 +14,7 @@ STYLE = (
 )
 
 
-class ShownInNotebooks:
+class NotebookBox:
     """A mixin for estimators with a method `_facts`, which describes a fitted model by names and texts."""
 
     def _facts(self) -> dict[str, str]:
@@ -32,13 +33,15 @@ class ShownInNotebooks:
         return bundle
 
     def _summary_html(self) -> str:
-        if not self.__sklearn_is_fitted__():
-            return ""
-        lines = "".join(
-            f'<div style="opacity: 0.65">{escape(name)}</div><div>{escape(value)}</div>'
-            for name, value in self._facts().items()
-        )
-        return f'<div class="hidegl-summary" style="{STYLE}">{lines}</div>'
+        return summary_html(self._facts()) if self.__sklearn_is_fitted__() else ""
+
+
+def summary_html(facts: Mapping[str, str]) -> str:
+    """Names and values of a fitted model, as two columns."""
+    lines = "".join(
+        f'<div style="opacity: 0.65">{escape(name)}</div><div>{escape(value)}</div>' for name, value in facts.items()
+    )
+    return f'<div class="hidegl-summary" style="{STYLE}">{lines}</div>'
 
 
 def label_facts(n_rows: int, n_labels: int, classes: Any) -> dict[str, str]:

@@ -1,0 +1,67 @@
+"""What an ensemble learns from rows before there are labels, and its settings by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hidegl.ensemble.mixture import Mixture
+from hidegl.ensemble.together import ViewMembers, members_of_views
+from hidegl.estimators.extending import extended_spreaders
+from hidegl.estimators.fitted import Learned
+from hidegl.rows.base import Rows
+from hidegl.structure.structure import Structure
+from hidegl.structure.views import AnyPreparation
+
+MIXED = "mixed"
+"""The value of `preprocess` for columns of several kinds, which an encoder has scaled."""
+
+
+@dataclass(frozen=True)
+class LearnedEnsemble(Learned):
+    """What was learned from the rows, without any label."""
+
+    effort: str
+    seed: int
+    mixed: bool
+    """Whether `preprocess` is `MIXED`."""
+
+    rows: Rows | None = None
+    """The prepared rows of the fit; None for a model that was loaded."""
+
+    @cached_property
+    def members(self) -> tuple[ViewMembers, ...]:
+        """The structures of each view, with what they compute for all labels."""
+        return members_of_views(self.spreaders, self.preparation, self.rows, self.seed, mixed=self.mixed)
+
+    def followed_by(self, new: Rows) -> LearnedEnsemble:
+        """The same with new prepared rows after those of the fit."""
+        rows = None if self.rows is None else self.rows.followed_by(new)
+        return replace(self, spreaders=extended_spreaders(self.spreaders, new), rows=rows)
+
+
+def chosen_settings(
+    effort: str,
+    preparation: AnyPreparation,
+    structures: Sequence[Structure],
+    mixture: Mixture,
+    views: Mapping[str, int],
+) -> dict[str, Any]:
+    """The settings of the structures, and with labels also those of the mixture."""
+    settings: dict[str, Any] = {
+        "effort": effort,
+        "preprocess": preparation.preprocess,
+        "dtype": preparation.dtype,
+        "n_components": sum(part.width for part in preparation.parts),
+        "n_points": [structure.n_points for structure in structures],
+        "sigma": [structure.sigma for structure in structures],
+    }
+    if mixture.labels.any:
+        settings |= mixture.settings
+        if views:
+            weights = mixture.column_weights([structure.columns for structure in structures])
+            spans = zip(views, preparation.spans, strict=True)
+            settings["view_weights"] = {name: weights.get(columns, 0.0) for name, columns in spans}
+    return settings
