@@ -212,7 +212,7 @@ def test_a_sheet_with_far_cells_is_refused_before_it_is_read(with_places, tmp_pa
 
 def test_a_sheet_that_is_nearly_empty_is_refused(tmp_path):
     write_sheet(tmp_path / "data.xlsx", [(1, 1, "a"), (1, 100, "b"), (1_048_576, 1, 3)])
-    with pytest.raises(OperationError, match="with 3 cells that hold something"):
+    with pytest.raises(OperationError, match="with 3 cells that are not empty"):
         open_table(tmp_path / "data.xlsx")
 
 
@@ -259,7 +259,7 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     wrong = pa.array(range(ROWS), pa.int64()).cast(pa.timestamp("us", "Nowhere/At all"))
     pq.write_table(table().append_column("when", wrong), tmp_path / "data.parquet")
     hidegl(f"label {tmp_path}/data.parquet --labels side --columns a -o {tmp_path}/out.csv --effort quick", 1)
-    assert "out.csv cannot hold all columns" in capsys.readouterr().err
+    assert "out.csv does not support all columns" in capsys.readouterr().err
 
 
 # Words of the user
@@ -290,9 +290,9 @@ def test_a_line_that_is_too_long_is_said(ending, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("header.csv", b"id,a,side", "header.csv holds no rows"),
+        ("header.csv", b"id,a,side", "header.csv has no rows"),
         ("empty.csv.gz", gzip.compress(b"", mtime=0), "empty.csv.gz is empty"),
-        ("flat.npy", None, "flat.npy: the matrix has rows, but no columns to learn from"),
+        ("flat.npy", None, "flat.npy: the matrix has rows, but no columns"),
         ("lists.parquet", None, "the vectors in the column 'v' are empty"),
     ],
 )

@@ -93,12 +93,12 @@ def test_a_fit_goes_on_from_its_checkpoint(rows, tmp_path, stopped_after, random
         HiDeGL(30, callback=stop_after(stopped_after), **options).fit(X, y)
     assert path.exists()
     told = []
-    with pytest.warns(UserWarning, match="did not settle"):
+    with pytest.warns(UserWarning, match="did not converge"):
         resumed = HiDeGL(30, callback=told.append, **options).fit(X, y)
     assert not path.exists()
     assert len(told) <= 7 + 5 + 9 + 1 - stopped_after  # the reports of three stages, and the repeated one
     if random_state is not None:
-        with pytest.warns(UserWarning, match="did not settle"):
+        with pytest.warns(UserWarning, match="did not converge"):
             expected = HiDeGL(30, **options).fit(X, y)
         np.testing.assert_array_equal(resumed.points_, expected.points_)
         np.testing.assert_array_equal(resumed.objective_, expected.objective_)
@@ -155,7 +155,9 @@ def test_a_checkpoint_of_another_fit_is_refused(rows, tmp_path):
         with pytest.raises(ValueError, match=r"checkpoint .*points\.ckpt is of another fit"):
             HiDeGL(20, checkpoint=path, **other).fit(data, y[: len(data)])
     HiDeGL(20, random_state=0).fit(X, y).save(path)
-    with pytest.raises(ValueError, match=r"checkpoint must name a checkpoint or no file, but .* is something else"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint must name a checkpoint or a new file, but .* is another kind of file"
+    ):
         HiDeGL(20, checkpoint=path, random_state=0).fit(X, y)
     path.write_bytes(before[:-50])
     with pytest.raises(ValueError, match="damaged"):

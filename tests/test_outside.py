@@ -217,7 +217,7 @@ def test_a_duration_beyond_all_time_is_no_panic(tmp_path, days):
     book.active.append([days])
     book.active["A2"].number_format = "[h]:mm:ss"
     book.save(path)
-    with pytest.raises(OperationError, match="has a date or a duration beyond all time: correct that cell"):
+    with pytest.raises(OperationError, match="has a date or a duration that is out of range: correct that cell"):
         open_table(path)
 
 

@@ -169,7 +169,7 @@ def test_an_ensemble_without_kept_assignments_is_the_same(tmp_path, monkeypatch)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    with pytest.raises(NotFittedError, match="too many to be saved with the model"):
+    with pytest.raises(NotFittedError, match="because they were too many"):
         loaded.relabel(y)
 
 

@@ -1,1 +1,1 @@
-"""Labels that a person gives: events in a SQLite file, and the keys by which their rows are known again."""
+"""Labels that a person gives: events in a SQLite file, and the keys that identify their rows."""

@@ -1,4 +1,4 @@
-"""What tells one table from another, whatever file it is in."""
+"""Fingerprints, which identify a table by its content, in whatever file it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hidegl.files.columns import is_vector
 from hidegl.files.tables import MemoryTable, Table
 
 SAMPLED = 200
-"""The number of rows that are looked at, at equal distances, the first and the last among them."""
+"""The size of the sample: rows at equal distances, from the first to the last."""
 
 
 def fingerprint_of(table: Table) -> str:

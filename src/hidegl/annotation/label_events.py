@@ -1,4 +1,4 @@
-"""What a person did with labels and classes, and what it adds up to."""
+"""Events: what a person did with labels and classes, and the labels and classes that result."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ SHOWN_NAME = 40
 """The maximum number of characters of a name in an error."""
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode's categories of characters that are not seen: controls, marks of direction, halves, ends of lines."""
+"""Unicode's categories of invisible characters: controls, direction marks, surrogates, line ends."""
 
 JOINERS = "\u200c\u200d"
-"""Those of them that belong to words and emoji."""
+"""The invisible characters that belong to words and emoji."""
 
 AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
-"""For classes without a key of their own, in this order. S, U and N mean skip, undo and new class."""
+"""The keys for classes that were given none, in this order. S, U and N mean skip, undo and new class."""
 
 
 class DamagedLabelsError(ValueError):
-    """Events that no action of a person leads to."""
+    """The events are not a result of actions in Studio: the file is damaged."""
 
 
 class Given(NamedTuple):
-    """The class of a label, by its number, and where the label was given."""
+    """The class number of a label, and where the label was given."""
 
     label: int
     source: str
@@ -42,7 +42,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelClass:
-    """A class. Its labels count for another one if it was merged, and for none if it was deleted."""
+    """A class. If it was merged, its labels count for another class; if it was deleted, for none."""
 
     number: int
     name: str
@@ -57,7 +57,7 @@ class LabelClass:
 
 
 Change = tuple[str, int, Any, Any]
-"""What is changed ("label", "skip" or "class"), of which row or class, and its values before and after."""
+"""A change of a "label", "skip" or "class": its kind, the row or class, and the values before and after."""
 
 
 @dataclass
@@ -70,12 +70,12 @@ class Batch:
 
     @property
     def rows(self) -> list[int]:
-        """The rows that it labelled or skipped, if they are still in the table."""
+        """The rows that it labelled or skipped and that are still in the table."""
         return list(dict.fromkeys(key for kind, key, _, _ in self.changes if kind != "class" and key >= 0))
 
     @property
     def words(self) -> str:
-        """What it did."""
+        """The action in words, for undo and redo."""
         kinds = [change[0] for change in self.changes]
         n_rows = kinds.count("label")
         if n_rows:
@@ -85,17 +85,17 @@ class Batch:
 
 @dataclass
 class LabelHistory:
-    """What the events so far add up to."""
+    """The labels, skipped rows and classes that result from all events so far."""
 
     n_rows: int
     given: dict[int, Given] = field(default_factory=dict)
     skipped: dict[int, bool] = field(default_factory=dict)
     classes: dict[int, LabelClass] = field(default_factory=dict)
     touched: set[int] = field(default_factory=set)
-    """Rows that were ever labelled, also if that was undone."""
+    """All rows that were ever labelled, even if that was undone."""
 
     highest: int = 0
-    """The highest number of a class so far. Numbers are never used again."""
+    """The highest class number so far. Numbers are never used again."""
 
     done: list[Batch] = field(default_factory=list)
     undone: list[Batch] = field(default_factory=list)
@@ -119,9 +119,8 @@ class LabelHistory:
                 raise UsageError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
 
     def labels(self, *, with_gone: bool = False) -> dict[int, Given]:
-        """The class of each labelled row; merged classes are followed, deleted ones left out.
-
-        Rows that are gone have numbers below 0.
+        """The final class of each labelled row: merges are applied, and deleted classes left out. Rows that are no
+        longer in the table have numbers below 0.
         """
         final = {number: self._final(number) for number in self.classes}
         named = ((row, final[one.label], one.source) for row, one in self.given.items() if with_gone or row >= 0)
@@ -136,7 +135,7 @@ class LabelHistory:
         raise DamagedLabelsError("classes are merged in a circle")
 
     def check(self, gone: Container[int]) -> None:
-        """Raise an error for what no action of a person leads to; `gone` are the rows that are not in the table."""
+        """Raise an error for a state that actions cannot lead to. `gone` are rows that are no longer in the table."""
         try:
             labels = self.labels(with_gone=True)
         except KeyError as error:
@@ -155,7 +154,7 @@ class LabelHistory:
         return labels + [("skip", row, True, None) for row in rows if row in self.skipped]
 
     def new_class(self, name: str, more: int = 0) -> LabelClass:
-        """A class that is not there yet, after so many others of the same batch."""
+        """The change that creates a class. `more` is the number of classes that the same batch creates before it."""
         name = checked_name(name)
         if self.named(name) is not None:
             raise UsageError(f"there is a class {name!r} already")
@@ -189,7 +188,7 @@ class LabelHistory:
 
 
 def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
-    """The columns of an event beside those that all have."""
+    """The columns of an event that depend on its kind."""
     if kind == "label":
         return {"row": key, "class": None if after is None else after.label}
     if kind == "skip":
@@ -205,7 +204,7 @@ def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
 
 
 def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> LabelHistory:
-    """What the events in a file add up to; an error of one line if they cannot be those of a person."""
+    """The result of the events in a file, checked: an error of one line if the file is damaged."""
     try:
         contents = replayed(file, n_rows)
         contents.check(gone_rows(file))
@@ -215,14 +214,14 @@ def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> Label
 
 
 def gone_rows(file: sqlite3.Connection) -> set[int]:
-    """The rows with events that are not in the table any more, by their numbers below 0."""
+    """The numbers, below 0, of rows with events that are no longer in the table."""
     if version_of(file) == WITHOUT_KEYS:
         return set()
     return {row for (row,) in file.execute("SELECT row FROM row_keys WHERE row < 0")}
 
 
 def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
-    """What the events in the file add up to."""
+    """The result of the events in the file, by applying them one after the other."""
     contents = LabelHistory(n_rows)
     names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped"
     batch = Batch(0, "", [])
@@ -246,7 +245,7 @@ def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
 
 
 def finish(contents: LabelHistory, batch: Batch) -> None:
-    """Take over a batch of which all events were read."""
+    """Apply a batch after all of its events were read."""
     if batch.changes:
         contents.take(batch)
     elif batch.source in ("undo", "redo"):
@@ -256,7 +255,7 @@ def finish(contents: LabelHistory, batch: Batch) -> None:
 
 
 def with_keys(classes: list[LabelClass]) -> list[LabelClass]:
-    """A name of one character is its own key, if it can be; the other classes get the first keys that are free."""
+    """Assign keys: a name of one character is its own key, if it is free. Other classes get the first free keys."""
     keys = {one.number: one.key for one in classes if one.key}
     taken = set(keys.values())
     for one in classes:
@@ -269,7 +268,7 @@ def with_keys(classes: list[LabelClass]) -> list[LabelClass]:
 
 
 def tidy_name(name: str) -> str:
-    """With single spaces, and each letter as one character with its accents: names that look the same are the same."""
+    """A name with single spaces and composed accents (NFC), so that names that look the same are equal."""
     return unicodedata.normalize("NFC", " ".join(name.split()))
 
 
@@ -287,7 +286,7 @@ def checked_name(name: str) -> str:
 
 
 def imported_names(names: dict[int, str]) -> dict[str, str]:
-    """For each name that rows of a file have, the name of its class."""
+    """The class name for each name of a file."""
     found: dict[str, str] = {}
     for row, name in names.items():
         if name not in found:
@@ -300,7 +299,7 @@ def imported_names(names: dict[int, str]) -> dict[str, str]:
 
 
 def changed_names(tidy: dict[str, str]) -> dict[str, str]:
-    """Names of a file of which people should know that they were changed: by spaces, or to one that others have."""
+    """The names of a file to warn about: their spaces were changed, or they became equal to another name."""
     became = Counter(tidy.values())
     return {
         name: new for name, new in tidy.items() if name != " ".join(name.split()) or (name != new and became[new] > 1)

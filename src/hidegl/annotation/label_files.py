@@ -1,4 +1,4 @@
-"""SQLite files of labels: how they are opened and read, and who may write."""
+"""SQLite files of labels: opening, reading, and locking."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from hidegl.basics.errors import OperationError, UsageError
 
 
 def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
-    """The file, made if it is not there, with its labels on the rows of the table as it is now; and what changed.
-
-    It is refused if it belongs to another table, unless it has no labels.
+    """Open or create the file, and move its labels to the present rows of the table. Returns the file and what changed.
+    A file with labels of another table is refused.
     """
     with as_unreadable_error(path, "opened"):
         file = connected(path, check_same_thread=False, timeout=10)
@@ -39,7 +38,7 @@ def opened(path: Path, keys: RowKeys) -> tuple[sqlite3.Connection, str | None]:
 
 
 def prepared(file: sqlite3.Connection, path: Path, keys: RowKeys) -> str | None:
-    """Make the tables if there are none, and let events name rows by their numbers of today; what changed, in words."""
+    """Create the tables if there are none, and update row numbers in events. Returns in words what changed."""
     file.execute("PRAGMA journal_mode = WAL")
     file.execute("PRAGMA synchronous = FULL")
     if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -58,14 +57,14 @@ def prepared(file: sqlite3.Connection, path: Path, keys: RowKeys) -> str | None:
 
 
 def connected(path: Path | str, **options: Any) -> sqlite3.Connection:
-    """A connection that runs no function that the file itself names, in a trigger, a view or an index."""
+    """A connection that runs no functions that triggers, views or indexes of the file call."""
     file = sqlite3.connect(path, **options)
     file.execute("PRAGMA trusted_schema = OFF")
     return file
 
 
 def owned(path: Path) -> sqlite3.Connection:
-    """A lock that ends with the process, however it ends: a second process that wants to write is told."""
+    """A lock that the system releases when the process ends. A second process that wants to write gets an error."""
     check_writable(path)
     lock = sqlite3.connect(path.with_name(f".{path.name}.lock"), check_same_thread=False, timeout=0)
     try:
@@ -79,7 +78,7 @@ def owned(path: Path) -> sqlite3.Connection:
 
 
 def check_writable(path: Path) -> None:
-    """Raise an error if the file cannot be written, or if SQLite could not put its own files beside it."""
+    """Raise an error if the file, or SQLite's own files in the same folder, cannot be written."""
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -87,22 +86,22 @@ def check_writable(path: Path) -> None:
             path.open("r+b").close()
     except OSError as error:
         raise OperationError(
-            f"cannot write {path}, where labels are kept: {error.strerror or error}; copy the data to a folder that "
+            f"cannot write {path}, the file of labels: {error.strerror or error}; copy the data to a folder that "
             f"you may write to"
         ) from error
 
 
 class StoredLabels(NamedTuple):
-    """The labels of a file, on the rows of a table as it is now."""
+    """The labels of a file, for the present rows of a table."""
 
     names: dict[int, str]
     """The name of the class of each labelled row."""
 
     removed: list[int]
-    """Rows that had a label, which a person took away."""
+    """Rows whose label a person removed."""
 
     changes: str | None
-    """How the table has changed since, if it has."""
+    """In words, how the table has changed since; None if it has not."""
 
 
 def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
@@ -123,20 +122,22 @@ def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
 
 
 def check_before_writing(path: Path, keys: RowKeys) -> None:
-    """Raise the errors that a store of this table would raise, without a lock."""
+    """Raise the errors that a `LabelStore` of this table would raise, without taking the lock."""
     with reading(path) as file:
         moves_in(file, path, keys)
 
 
 def read_label_columns(path: Path) -> list[str]:
-    """The columns of the table from which labels in the file were taken over."""
+    """The columns of the table from which labels were imported."""
     with reading(path) as file:
         return remembered_columns(file)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file, also where nothing can be written, which SQLite would do beside a file with a write-ahead log."""
+    """A connection for reading, also in folders without write permission, where SQLite cannot create its write-ahead
+    log.
+    """
     address = f"{path.absolute().as_uri()}?mode=ro"
     with as_unreadable_error(path):
         with closing(connected(address, uri=True)) as file:
@@ -144,7 +145,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
                 file.execute("PRAGMA user_version")
             except sqlite3.OperationalError:
                 log = path.with_name(f"{path.name}-wal")
-                if log.exists() and log.stat().st_size:  # it holds labels that the file itself does not have yet
+                if log.exists() and log.stat().st_size:  # it contains labels that are not in the file yet
                     raise
                 address += "&immutable=1"
         with closing(connected(address, uri=True)) as file:

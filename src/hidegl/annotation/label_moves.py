@@ -1,4 +1,4 @@
-"""Labels stay on their rows when rows of the table are appended, removed or reordered."""
+"""Labels follow their rows when rows of the table are added, removed or reordered."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from hidegl.basics.errors import OperationError, UsageError
 
 
 class OtherTableError(UsageError):
-    """The file labels another table."""
+    """The file has the labels of another table."""
 
 
 class Moves(NamedTuple):
-    """What happened to the rows of a table since labels were last given."""
+    """How the rows of a table have moved since labels were last given."""
 
     rows: dict[int, int]
-    """Where the rows with events are now, by their numbers in the file. Those that are gone are not there."""
+    """The present number of each row with events, by its number in the file. Rows that are gone are left out."""
 
     n_before: int
     n_now: int
     gone: int
-    """How many labelled rows are gone."""
+    """The number of labelled rows that are gone."""
 
     moved: int
     back: int
-    """How many rows moved, and how many were gone and are back."""
+    """The number of rows that moved, and of rows that were gone and are back."""
 
     @property
     def words(self) -> str | None:
-        """What happened, for the user; None if nothing did."""
+        """A sentence about what changed; None if nothing did."""
         more = self.n_now - self.n_before
         rows = "row" if abs(more) == 1 else "rows"
         parts = [f"{abs(more):,} {rows} {'more' if more > 0 else 'fewer'} than before"] if more else []
@@ -59,7 +59,7 @@ class Moves(NamedTuple):
 
 
 def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | None:
-    """Where the rows of a file are in a table; None if it was made for another table and has no labels."""
+    """How the rows of a file have moved in a table; None for a file of another table without labels."""
     check_schema(file, path)
     check_values(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
@@ -79,7 +79,7 @@ def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | Non
     stored = dict(file.execute("SELECT row, key FROM row_keys"))
     own = keys.by(key_columns(facts))
     if own is None and same and n_before == keys.n_rows:
-        raise OperationError(f"{path} is damaged: it knows its rows by columns that its own table does not have")
+        raise OperationError(f"{path} is damaged: it identifies its rows by columns that its own table does not have")
     found = {} if own is None else placed_rows(stored, own)
     if not found and not (same and n_before == keys.n_rows):
         if not labelled:
@@ -101,13 +101,13 @@ def other_table(n_before: int, keys: RowKeys) -> str:
 
 
 ADVICE_WITHOUT_KEYS = (
-    "It was written by hidegl 0.2, which knew rows by their numbers alone: open it once with the table of that time, "
-    "and from then on it follows its rows; or move it away to begin anew"
+    "It was written by hidegl 0.2, which identified rows by their numbers only: open it once with the table of that "
+    "time, and from then on it follows its rows; or move it away to begin anew"
 )
 
 
 def move_rows(file: sqlite3.Connection, moves: Moves, keys: RowKeys) -> None:
-    """Let events name rows by their numbers of today; those that are gone get numbers below 0."""
+    """Update row numbers in events. Rows that are gone get numbers below 0."""
     stored = [row for (row,) in file.execute("SELECT row FROM row_keys")]
     lowest = min([0, *stored])
     numbers = dict(moves.rows)
@@ -131,7 +131,7 @@ def move_rows(file: sqlite3.Connection, moves: Moves, keys: RowKeys) -> None:
 
 
 def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
-    """Make a file of version 0.2 one of today, which knows its rows by keys."""
+    """Convert a file of version 0.2, which identified rows by their numbers, to keys."""
     rows = [row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")]
     file.execute("DROP VIEW labels")
     file.execute(ROW_KEYS)
@@ -143,7 +143,7 @@ def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
 
 
 def begin_anew(file: sqlite3.Connection, keys: RowKeys) -> None:
-    """Keep the classes for another table, and nothing else: events name rows that are other ones now."""
+    """Reuse only the classes for another table, because the events are about other rows."""
     names = "class, name, colour, key, deleted"
     kept = file.execute(f"SELECT {names} FROM classes WHERE merged_into IS NULL AND NOT deleted").fetchall()
     with transaction(file):

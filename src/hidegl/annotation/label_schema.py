@@ -16,19 +16,16 @@ APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""
 
 VERSION, WITHOUT_KEYS = 2, 1
-"""SQLite's user_version, raised when older versions of hidegl could not read the file.
-
-Files of 0.2 know rows by their numbers alone.
-"""
+"""SQLite's user_version, increased when older versions of hidegl could not read the file. Files of 0.2 have no keys."""
 
 ENDING = ".labels.db"
-"""What is added to the name of the data."""
+"""The suffix that is added to the name of the data."""
 
 COLUMNS = "label_columns"
-"""The fact that names the columns of the table from which labels were taken over, as a JSON list. It may be absent."""
+"""The name of an optional fact: the columns of the table from which labels were imported, as a JSON list."""
 
 KEY_COLUMNS = "key_columns"
-"""The fact that names the columns by which rows are known again, as a JSON list; null stands for the matrix."""
+"""The name of the fact with the columns that identify rows, as a JSON list; null stands for the matrix."""
 
 ROW_KEYS = """
 CREATE TABLE row_keys (
@@ -51,7 +48,7 @@ FINAL_LABELS = """
     JOIN final ON final.class = given.class
     JOIN classes ON classes.class = final.target
     WHERE classes.merged_into IS NULL AND NOT classes.deleted"""
-"""The label of each row that has one, after changes and merges of classes."""
+"""The query for the label of each labelled row, after changes and merges of classes."""
 
 LABELS_VIEWS = (
     f"""
@@ -124,13 +121,13 @@ KINDS = {
     "row_keys": {"row": "integer", "key": "text"},
     "progress": {"time": "text", "labels": "integer", **dict.fromkeys(("accuracy", "low", "high"), "real")},
 }
-"""What the columns of each table hold."""
+"""The types of the columns of each table."""
 
 LARGEST = 2**53
-"""No number of a row, a class or a batch is larger."""
+"""The maximum number of a row, a class or a batch."""
 
 LONGEST_REASON = 200
-"""How many characters of SQLite's own words are said."""
+"""The maximum number of characters of SQLite's error that are quoted."""
 
 SCHEMAS = {
     WITHOUT_KEYS: EVENTS.format(WITHOUT_KEYS) + LABELS_WITHOUT_KEYS,
@@ -152,13 +149,15 @@ def check_schema(file: sqlite3.Connection, path: Path) -> None:
     different = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     if different:
         raise OperationError(
-            f"{path} is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels are taken "
-            f"over from a CSV file with the columns row and label"
+            f"{path} is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels can be "
+            f"imported from a CSV file with the columns row and label"
         )
 
 
 def check_values(file: sqlite3.Connection, path: Path) -> None:
-    """Raise an error if a cell holds what hidegl does not write there: SQLite itself lets any column hold anything."""
+    """Raise an error if a cell has a type that hidegl does not write there: SQLite itself allows any type in any
+    column.
+    """
     for table, columns in KINDS.items():
         if file.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is None:
             continue  # files of version 0.2 have no keys
@@ -168,21 +167,21 @@ def check_values(file: sqlite3.Connection, path: Path) -> None:
             if "integer" in kinds:
                 wrong += f" OR {name} NOT BETWEEN -{LARGEST} AND {LARGEST}"
             if file.execute(f"SELECT 1 FROM {table} WHERE {wrong}").fetchone() is not None:
-                raise OperationError(f"{path} is damaged: its table {table} holds something else than {name}s")
+                raise OperationError(f"{path} is damaged: its table {table} has wrong values in {name}")
 
 
 @contextmanager
 def as_unreadable_error(path: Path, what: str = "read") -> Iterator[None]:
-    """A context in which errors of SQLite, and texts that are none, become an `OperationError` of one line."""
+    """A context in which errors of SQLite, and invalid texts, become an `OperationError` of one line."""
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # SQLite asks for too much if sizes are damaged
+    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # damaged sizes make SQLite allocate too much
         line = " ".join(str(error).split()) or "it is damaged, or there is not enough memory"
         raise OperationError(f"{path} cannot be {what}: {line[:LONGEST_REASON]}") from error
 
 
 def parts_of_schema(file: sqlite3.Connection) -> dict[str, str]:
-    """How each table, view, index and trigger was made, by name, in one line."""
+    """The SQL of each table, view, index and trigger by its name, in one line."""
     statistics = "('sqlite_stat1', 'sqlite_stat4')"  # of SQLite's own ANALYZE
     query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master WHERE name NOT IN "
     made = file.execute(query + statistics)
@@ -195,7 +194,7 @@ def version_of(file: sqlite3.Connection) -> int:
 
 @contextmanager
 def transaction(file: sqlite3.Connection) -> Iterator[None]:
-    """All statements of the context, or none: tables and views too."""
+    """A transaction: all statements of the context take effect, or none, tables and views included."""
     file.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -211,7 +210,7 @@ def facts_of(keys: RowKeys) -> list[tuple[str, str]]:
 
 
 def key_columns(facts: dict[str, str]) -> list[str | None]:
-    """The columns by which the rows of a file are known again."""
+    """The columns that identify the rows of a file."""
     try:
         names = json.loads(facts[KEY_COLUMNS])
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The labels that a person gives, as events in a SQLite file that stands beside the data.
+"""The labels that a person gives, as events in a SQLite file in the folder of the data.
 
 Nothing is ever changed or deleted in the file: an undo is one more event. An action is on disk when its method returns.
 """
@@ -37,13 +37,13 @@ Progress = tuple[int, float, float, float]
 class LabelStore:
     """The labels and classes of one table. One process at a time may write; any number may read.
 
-    `changes` says how the table has changed since labels were last given; None if it has not.
+    `changes` is a sentence about how the table has changed since labels were last given; None if it has not.
     """
 
     def __init__(self, path: Path, keys: RowKeys) -> None:
         self.path, self.n_rows, self._keys = path, keys.n_rows, keys
         self._writing = threading.RLock()
-        self._mutex = threading.RLock()  # of what is in memory: who reads it does not wait for the disk
+        self._mutex = threading.RLock()  # for the state in memory: readers do not wait for the disk
         self._owner = owned(path)
         try:
             self._file, self.changes = opened(path, keys)
@@ -72,12 +72,12 @@ class LabelStore:
 
     @property
     def classes(self) -> list[LabelClass]:
-        """Those in use, in the order in which they were named; each with a key, as long as there are keys."""
+        """The classes in use, in the order of their creation. Each has a key, as long as there are free ones."""
         with self._mutex:
             return with_keys([one for one in self._contents.classes.values() if one.in_use])
 
     def labels(self) -> dict[int, Given]:
-        """The class of each labelled row, by its number, and where it was labelled."""
+        """For each labelled row, the class number and where the label was given."""
         with self._mutex:
             return self._contents.labels()
 
@@ -91,7 +91,7 @@ class LabelStore:
 
     @property
     def history(self) -> tuple[str | None, str | None]:
-        """In words, what an undo and a redo would do."""
+        """What an undo and a redo would do, in words."""
         with self._mutex:
             done, undone = self._contents.done, self._contents.undone
             return (done[-1].words if done else None, undone[-1].words if undone else None)
@@ -99,14 +99,14 @@ class LabelStore:
     # Labels
 
     def label(self, rows: Sequence[int], label: int | None, source: str) -> None:
-        """Give rows a class, or none; one batch."""
+        """Give rows one class, or remove their labels, as one batch."""
         with self._writing:
             if label is not None:
                 self._contents.require(label)
             self._act(source, self._contents.label_changes(rows, label, source))
 
     def label_each(self, labels: dict[int, int], source: str) -> None:
-        """Give each row a class of its own; one batch."""
+        """Give each row its own class, as one batch."""
         with self._writing:
             changes: list[Change] = []
             for row, label in labels.items():
@@ -117,7 +117,7 @@ class LabelStore:
             self._act(source, changes)
 
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
-        """Give rows the class of this name, which is made if it is not there; one batch."""
+        """Give rows the class of this name, which is created if necessary, as one batch."""
         with self._writing:
             name = checked_name(tidy_name(name))
             found = self._contents.named(name)
@@ -130,9 +130,8 @@ class LabelStore:
             return made
 
     def import_labels(self, names: dict[int, str], source: str, columns: Sequence[str] = ()) -> dict[str, str]:
-        """Take over labels of rows that were never labelled here; one batch. Returns names that were changed.
-
-        The file remembers the columns of the table that they came from: nothing must be learned from those.
+        """Import labels of rows that were never labelled here, as one batch. Returns names that were changed. The file
+        stores the columns of the table that they came from, because the model must not learn from those.
         """
         with self._writing:
             remember_columns(self._file, columns)
@@ -151,7 +150,7 @@ class LabelStore:
             return changed_names(tidy)
 
     def skip(self, row: int) -> None:
-        """Do not ask for a row again."""
+        """Skip a row: it is not asked again."""
         with self._writing:
             self._contents.check_rows([row])
             self._act("card", [("skip", row, self._contents.skipped.get(row), True)])
@@ -165,7 +164,7 @@ class LabelStore:
             return made
 
     def change_class(self, number: int, **changed: str | None) -> LabelClass:
-        """Another name, colour or key. A key that another class has is taken from it."""
+        """Change the name, colour or key of a class. If another class has the key, it loses it."""
         with self._writing:
             before = self._contents.require(number)
             if "name" in changed:
@@ -183,7 +182,7 @@ class LabelStore:
             return after
 
     def merge(self, number: int, into: int) -> None:
-        """Let all labels of a class count for another."""
+        """Merge a class into another one, for which all its labels count from then on."""
         with self._writing:
             before, _ = self._contents.require(number), self._contents.require(into)
             if number == into:
@@ -191,7 +190,7 @@ class LabelStore:
             self._act("classes", [("class", number, before, replace(before, merged_into=into))])
 
     def delete(self, number: int) -> None:
-        """Take away a class with all its labels."""
+        """Delete a class with all its labels."""
         with self._writing:
             before = self._contents.require(number)
             self._act("classes", [("class", number, before, replace(before, deleted=True))])
@@ -199,7 +198,7 @@ class LabelStore:
     # Undo
 
     def undo(self) -> Batch | None:
-        """Take back the last action, and return it; None if there is nothing to take back."""
+        """Undo the last action, and return it; None if there is nothing to undo."""
         with self._writing:
             if not self._contents.done:
                 return None
@@ -210,7 +209,7 @@ class LabelStore:
             return batch
 
     def redo(self) -> Batch | None:
-        """Do again what was taken back last, and return it."""
+        """Redo the action that was undone last, and return it."""
         with self._writing:
             if not self._contents.undone:
                 return None
@@ -229,14 +228,14 @@ class LabelStore:
             )
 
     def progress(self) -> list[Progress]:
-        """How the expected accuracy grew."""
+        """The stored history of the expected accuracy."""
         with self._writing, as_unreadable_error(self.path):
             return self._file.execute("SELECT labels, accuracy, low, high FROM progress ORDER BY id").fetchall()
 
     # Writing
 
     def _act(self, source: str, changes: list[Change]) -> None:
-        """Write the events of a batch, and only then change what is in memory."""
+        """Write the events of a batch to the disk, and then change the state in memory."""
         rows = list(dict.fromkeys(key for kind, key, _, _ in changes if kind != "class"))
         events = [(kind, event_of(kind, key, after)) for kind, key, _, after in changes]
         number = self._write(source, events, list(zip(rows, self._keys.of_rows(rows), strict=True)))
@@ -262,7 +261,7 @@ class LabelStore:
         return self._last_batch
 
     def _check_in_place(self) -> None:
-        """Raise an error if the file was deleted or renamed: what is written to it then is on no disk."""
+        """Raise an error if the file was deleted or renamed, because writes to it would be lost."""
         try:
             in_place = identity(self.path) == self._identity
         except OSError:
@@ -274,6 +273,6 @@ class LabelStore:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """What tells a file from another one of the same name."""
+    """The identity of a file: another file of the same name has another one."""
     status = path.stat()
     return status.st_dev, status.st_ino

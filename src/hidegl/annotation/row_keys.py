@@ -1,4 +1,4 @@
-"""What identifies a row when its table changes: a hash of its id, or of its content."""
+"""Keys, which identify rows when their table changes: a hash of the id of a row, or of its content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hidegl.files.columns import is_text, is_vector
 from hidegl.files.tables import MemoryTable, Table
 
 SEPARATOR = "\x1f"
-"""What stands between two cells of a row: a character that no text contains."""
+"""The separator of the cells of a row: a character that texts do not contain."""
 
 KEY_BYTES = 8
 
@@ -40,7 +40,7 @@ class RowKeys:
 
     @classmethod
     def of(cls, table: Table, id_column: str | None = None, without: Iterable[str] = ()) -> RowKeys:
-        """By an id, or by all columns except those that hold labels; by vectors only if there is nothing else."""
+        """Choose the columns: an id, or all columns except those with labels; vectors only if there is nothing else."""
         if id_column is not None:
             return cls(table, [id_column])
         names = [name for name in table.names if name not in set(without)]
@@ -48,13 +48,13 @@ class RowKeys:
         return cls(table, [*(plain or names), *([] if matrix_of(table) is None else [None])])
 
     def by(self, names: Sequence[str | None]) -> RowKeys | None:
-        """The keys of the same rows by other columns; None if the table lacks one."""
+        """The keys of the same rows by these columns; None if the table lacks one."""
         there: set[str | None] = {*self._table.names, *([] if matrix_of(self._table) is None else [None])}
         return RowKeys(self._table, names) if names and set(names) <= there else None
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the table as a whole, by a sample of its rows."""
+        """A hash of the table, from a sample of its rows."""
         return fingerprint_of(self._table)
 
     def of_rows(self, rows: Sequence[int]) -> list[str]:
@@ -80,7 +80,7 @@ def matrix_of(table: Table) -> NDArray[Any] | None:
 
 
 def hashed(cells: pa.Table | None, matrix: NDArray[Any] | None) -> list[str]:
-    """One hash per row, of its cells as texts and of its numbers."""
+    """One hash for each row, of its cells as texts and of its numbers."""
     texts = [] if cells is None else joined(cells)
     if matrix is None:
         return [hashlib.blake2b(text.encode(errors="replace"), digest_size=KEY_BYTES).hexdigest() for text in texts]
@@ -120,9 +120,8 @@ def as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def placed_rows(stored: Mapping[int, str], keys: RowKeys) -> dict[int, int]:
-    """Where rows with stored keys are now, by their earlier numbers; those that are gone are left out.
-
-    Of equal rows, one that did not move stays where it is.
+    """The present number of each row with a stored key, by its earlier number. Rows that are gone are left out. Of
+    several equal rows, the one with the earlier number is preferred.
     """
     near = {row: key for row, key in stored.items() if 0 <= row < keys.n_rows}
     same = {row for row, key in zip(near, keys.of_rows(list(near)), strict=True) if near[row] == key}

@@ -34,7 +34,7 @@ from hidegl.structure.preparation import prepare
 WEIGHTS = ("gauss", "lae")
 
 LLOYD_STEPS = 10
-"""The number of k-means steps after HiDeGL's start. HiDeGL learns its points further; AGR's anchors stay."""
+"""The number of k-means steps after HiDeGL's start. HiDeGL learns its points further; AGR's anchors do not move."""
 
 LAE_STEPS, LAE_TOL = 500, 1e-6
 """The maximum number of steps of LAE, and the change of the mixture at which it stops."""

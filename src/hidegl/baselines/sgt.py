@@ -1,7 +1,7 @@
 """Spectral graph transduction (Joachims 2003), one class against the other classes.
 
-U holds the d eigenvectors of the normalised Laplacian with the smallest eigenvalues, without the constant one. The
-eigenvalues are replaced by 1, 4, 9, …. z = Uw minimises
+U consists of the d eigenvectors of the normalised Laplacian with the smallest eigenvalues, without the constant one.
+The eigenvalues are replaced by 1, 4, 9, …. z = Uw minimises
 
     zᵀLz + c (z−γ)ᵀC(z−γ)   with zᵀz = n,   γ_i = +√(l₋/l₊) or −√(l₊/l₋) on labelled rows, 0 elsewhere
 

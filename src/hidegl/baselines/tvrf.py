@@ -47,7 +47,7 @@ class TVRF(GraphBaseline):
         check_number("tol", self.tol, "[0, inf)")
 
     def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
-        """u at the minimum. `objective_` and `gap_` keep the primal value and the relative gap at each check."""
+        """u at the minimum. `objective_` and `gap_` are the primal value and the relative gap at each check."""
         f = self.force * region_force(W, labels, self.edges)
         difference, weights = edge_differences(W)
         u = np.full(f.shape, 1 / f.shape[1])

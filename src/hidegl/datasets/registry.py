@@ -147,7 +147,7 @@ def from_file(name: str, path: Path) -> tuple[NDArray[Any], NDArray[np.intp]]:
 def from_openml(name: str, source: OpenML) -> tuple[NDArray[Any], NDArray[np.intp]]:
     try:
         fetched = fetch_openml(source.name, version=source.version, as_frame=False, parser="liac-arff")
-    except (OSError, ValueError) as error:  # what it raises without a network, or when OpenML has changed
+    except (OSError, ValueError) as error:  # without a network, or if OpenML has changed
         raise FileNotFoundError(f"{how_to_get(name)}. OpenML could not be reached: {error}") from error
     _, y = np.unique(fetched.target, return_inverse=True)
     return source.adapt(np.asarray(fetched.data)), y.astype(np.intp)

@@ -1,1 +1,1 @@
-"""The two estimators, what they are once they are fitted, and models from files."""
+"""The two estimators, their fits, and models from files."""

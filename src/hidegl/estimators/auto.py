@@ -1,4 +1,4 @@
-"""AutoHiDeGL: models of several sizes, averaged and refined together, with nothing to set."""
+"""AutoHiDeGL: an ensemble of models of several sizes, without parameters that need tuning."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from hidegl.structure.views import (
 
 @dataclass(repr=False, eq=False)
 class AutoHiDeGL(CalibratedModel):
-    """Semi-supervised classification with nothing to set: an average of HiDeGL models of several sizes.
+    """Semi-supervised classification without tuning: an ensemble of HiDeGL models of several sizes.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class AutoHiDeGL(CalibratedModel):
         The share of the rows that each class has, such as {"spam": 0.2, "ham": 0.8}. "auto": learned from the numbers
         of labels and from the rows. Shares that you give are enforced: probabilities have these means.
     preprocess : {"auto", "unit", "standardize", "mixed"} or None, default="auto"
-        How columns are scaled, as in `HiDeGL`. None: they count as they are. "mixed": the same, for columns of several
-        kinds that a `hidegl.embedding.TableEncoder` has scaled. Clusters may only reflect a categorical column then, so
-        the kernel classifier counts more until labels show that clusters help.
+        How columns are scaled, as in `HiDeGL`. None: they are not scaled. "mixed": not scaled either, for columns of
+        several kinds that a `hidegl.embedding.TableEncoder` has scaled. Clusters may only reflect a categorical column
+        then, so the kernel classifier counts more until labels show that clusters help.
     views : dict, default=None
         Several descriptions of each row that are side by side in X: their numbers of columns, such as
         {"title": 384, "photo": 1280}. Labels decide how much each counts; the first one has the most points. `fit` and
@@ -76,9 +76,8 @@ class AutoHiDeGL(CalibratedModel):
     device : {"auto", "cpu", "cuda"} or the name of a GPU, default="auto"
         Where to compute, as in `HiDeGL`.
     checkpoint : str or path, default=None
-        A file to which what is learned is written after each iteration. If it is there when `fit` begins, the models
-        that it holds are not learned again, and the fit ends as if it had not been interrupted. It is removed when the
-        fit is done.
+        A file that stores the state of the fit after each iteration. If it exists when `fit` begins, the fit resumes
+        from it, with the same result as without an interruption. It is removed at the end of the fit.
     callback : callable, default=None
         Called after each iteration with a `hidegl.basics.progress.Iteration`.
     verbose : bool, default=False
@@ -97,9 +96,9 @@ class AutoHiDeGL(CalibratedModel):
     expected_accuracy_ : ExpectedAccuracy
         The share of labels that are expected to be right, of those that were not given: `mean`, `low` and `high`.
     sources_ : tuple of JudgedSource
-        What was found about each weak source, such as `agreement` with given labels and estimated `accuracy`.
+        Estimates for each weak source, such as its `agreement` with given labels and its `accuracy`.
     settings_ : dict
-        What was chosen; `summary()` says it in words.
+        The chosen settings; `summary()` describes them.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of shape (n_features,)
@@ -141,9 +140,10 @@ class AutoHiDeGL(CalibratedModel):
     ) -> Self:
         """Learn from all rows, and label every row from the labels in y. X and y are as in `HiDeGL.fit`.
 
-        `weak` has labels of sources that are often wrong, by the name of each: labels as in y, or probabilities, as a
-        data frame or dict with one column per class. How often each is right is learned (`sources_`), also without y.
-        `learned` is `TextEmbedder.learned_`: how to judge views that were learned from the labels.
+        `weak` is a dict from the names of sources that are often wrong to their labels: labels as in y, or
+        probabilities, as a data frame or dict with one column per class. Their accuracies are estimated (`sources_`),
+        also without y. `learned` is `TextEmbedder.learned_`: held-out vectors of views that were learned from the
+        labels.
         """
         self._check_parameters()
         self.__dict__.pop("_fit", None)  # not fitted until all is done
@@ -151,7 +151,7 @@ class AutoHiDeGL(CalibratedModel):
         rows = rows_from(self, X, reset=True, device=self.device)
         views = check_views(self.views if widths is None else widths, self.n_features_in_)
         labels = Labels.read(in_order_of(X, y), rows.n_rows)
-        ClassShares.of(self.class_prior, labels)  # an error now, rather than after the learning
+        ClassShares.of(self.class_prior, labels)  # raises errors before the learning
         sources = read_sources(weak, rows.n_rows, labels.classes)
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
@@ -163,9 +163,9 @@ class AutoHiDeGL(CalibratedModel):
         return self
 
     def relabel(self, y: ArrayLike | None, *, weak: Mapping[str, Any] | None = None) -> Self:
-        """Label the rows of the fit from other labels. Points and trees stay, and so do weak sources if `weak` is None.
-
-        A model that was loaded from a file has no rows to fit its kernel classifiers to, and goes without.
+        """Label the rows of the fit from other labels. Points and trees do not change, nor do weak sources if `weak` is
+        None. `class_prior` may be changed before. A model that was loaded from a file has no rows for its kernel
+        classifiers, so it uses the graphs only.
         """
         check_is_fitted(self)
         labels = Labels.read(y, self.n_rows_)
@@ -174,10 +174,9 @@ class AutoHiDeGL(CalibratedModel):
             return self._label(labels, self._learned, sources)
 
     def extend(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Let new rows join those of the fit, as the last ones, and label all rows again. No points are learned.
-
-        X is as in `predict`, and y has labels of the new rows, if there are some. Weak sources say nothing of them. A
-        warning says if many rows are far from every group; then fit again with all rows.
+        """Add new rows after those of the fit, and label all rows again. No points are learned. X is as in `predict`,
+        and y has labels of the new rows, or is None. Weak sources have no labels for them. There is a warning if many
+        of them are unlike the rows of the fit: then fit again with all rows.
         """
         check_is_fitted(self)
         new, learned = self._prepared(X).persist(), self._learned
@@ -236,7 +235,7 @@ class AutoHiDeGL(CalibratedModel):
         return chosen_settings(self._learned.effort, self._preparation, self.structures_, self._mixture, self.views_)
 
     def summary(self) -> str:
-        """What was chosen, and why, in a few sentences."""
+        """The chosen settings with reasons, in a few sentences."""
         check_is_fitted(self)
         own = self.given_labels_.of_present_classes
         return ensemble_summary(self, own, ClassShares.of(self._fit.class_prior, own).even)
@@ -299,7 +298,7 @@ class AutoHiDeGL(CalibratedModel):
         return forms_of(self.structures_, self._mixture, self._learned.rows)
 
     def _leave_one_out(self) -> Matrix:
-        if self._mixture.P_loo is None:  # a model that was saved without
+        if self._mixture.P_loo is None:  # of a model file that lacks it
             return self._smallest.label_and_leave_one_out(self.given_labels_, None)[1]
         return self._mixture.P_loo
 
@@ -316,7 +315,7 @@ class AutoHiDeGL(CalibratedModel):
             return values, arrays
         of_sources, said = self._sources.state()
         values, arrays = values | of_sources, arrays | said
-        if self._mixture.heads or "saved" in self._fit.cache:  # the rows that heads need are not in the file
+        if self._mixture.heads or "saved" in self._fit.cache:  # heads need rows, which are not in the file
             arrays["distributions"] = self._distributions().collect()
             arrays |= prefixed("confidences.", self._survey().confidences.arrays)
         return values, arrays

@@ -20,7 +20,7 @@ from hidegl.questions.cover import GroupKernel
 from hidegl.questions.suggestions import MORE_LABELS
 
 FURTHER = 2.0
-"""Labels gain this many times the uncertainty that they cover by themselves: other rows are labelled better, too.
+"""The expected gain of labels, as a multiple of the uncertainty that they cover: other rows are labelled better, too.
 Chosen on development draws of eight data sets; docs/choosing_labels.md checks it on other draws.
 """
 
@@ -30,8 +30,8 @@ class CalibratedModel(Model):
 
     @property
     def sources_(self) -> tuple[JudgedSource, ...]:
-        """What was found about each weak source: its rows, how often it agrees with given labels and is right, and
-        which classes it confuses.
+        """Estimates for each weak source: its number of rows, its agreement with given labels, its accuracy, and the
+        classes that it confuses.
         """
         self._require_fit("sources_")
         return self._sources.found
@@ -39,7 +39,7 @@ class CalibratedModel(Model):
     def audit_source(self, name: str, n: int = 20) -> list[JudgedLabel]:
         """The labels of a weak source that are most probably wrong, the most suspicious first.
 
-        Each has (row, given, proposed, suspicion, judged), as in `audit`; `given` is what the source says.
+        Each has (row, given, proposed, suspicion, judged), as in `audit`; `given` is the label of the source.
         """
         self._require_fit("sources_")
         check_name("name", name, [source.name for source in self._sources.said])
@@ -56,7 +56,7 @@ class CalibratedModel(Model):
 
     @property
     def majority_(self) -> Majority:
-        """The largest class and its expected share: how many labels would be right if it were given to every row."""
+        """The largest class and its expected share: the accuracy of giving it to every row."""
         self._require_answers()
         shares = self._survey().class_sums.sum(axis=0) / self.n_rows_
         largest = int(shares.argmax())
@@ -82,7 +82,7 @@ class CalibratedModel(Model):
         return labels
 
     def acceptance_curve(self) -> tuple[Vector, Vector]:
-        """The share of labels that is accepted, and their expected precision, from the most confident labels to all."""
+        """The shares of accepted labels, from the most confident to all, and the expected precision of each share."""
         self._require_labels("accept")
         return self._survey().confidences.curve()
 
@@ -93,10 +93,9 @@ class CalibratedModel(Model):
         return self._survey().rows.unseen
 
     def expected_gain(self, n: int = MORE_LABELS) -> float:
-        """How much larger the share of right labels is expected to be with labels for the n rows that `suggest` names.
-
-        A rough guess, to decide when to stop: docs/choosing_labels.md says how far off it is. No more can be gained
-        than labels are expected to be wrong.
+        """The expected increase of the accuracy by labels for the n rows that `suggest` returns. It is a rough
+        estimate, to decide when to stop: docs/choosing_labels.md has its error. It is at most the expected share of
+        wrong labels.
         """
         self._require_labels("gain")
         check_count("n", n, 1)

@@ -18,8 +18,9 @@ from hidegl.spreading.labels import Labels, to_array
 from hidegl.structure.structure import PointSums, Structure
 
 COMPARED_ROWS, FAR, WORTH_WARNING = 4_000, 0.99, 0.05
-"""A new row is far from every group if it is further from its nearest row of a sample than this share of the sample.
-From this share of the new rows on there is a warning."""
+"""A new row is far if its distance to the nearest of COMPARED_ROWS rows exceeds the FAR quantile of these distances
+among the rows of the fit. There is a warning if this share of the new rows is far.
+"""
 
 
 def extended_spreaders(spreaders: Sequence[Spreader], new: Rows) -> tuple[Spreader, ...]:
@@ -46,9 +47,8 @@ def extended_labels(labels: Labels, n_new: int, y: Any) -> Labels:
 
 
 def are_far(rows: Rows, new: Rows) -> NDArray[np.bool_]:
-    """Which of the new prepared rows are far from all rows of the fit (n,).
-
-    The nearest points would be no measure: they are nearer to the rows that they were learned from.
+    """Which of the new prepared rows are far from all rows of the fit (n,). Distances to points are not used, because
+    points are closer to the rows from which they were learned.
     """
     sample = rows.take(sample_indices(rows.n_rows, COMPARED_ROWS, np.random.default_rng(0)))
     own = squared_distances(as_single(sample), as_single(sample))
@@ -58,7 +58,7 @@ def are_far(rows: Rows, new: Rows) -> NDArray[np.bool_]:
 
 
 def warn_of_far(far: NDArray[np.bool_]) -> None:
-    """A warning if many new rows are unlike those that the points stand for."""
+    """Warn if many new rows are far from those of the fit."""
     if (share := float(far.mean())) > WORTH_WARNING:
         warn_user(f"{share:.0%} of the new rows are far from every group: fit again with all rows")
 

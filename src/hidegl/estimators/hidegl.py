@@ -45,9 +45,9 @@ LEARNED_BY = "n_points sigma lambda1 n_nearest start learning_rows max_iter tol 
 class HiDeGL(Model):
     """Semi-supervised classification by graph structure learning over high-dense points.
 
-    Some hundred points are moved to where the rows are dense and joined by a tree; the graph over all rows is held
-    implicitly by the assignments of rows to points; labels spread over that graph. Time and memory grow linearly with
-    the number of rows.
+    Some hundred points are moved to where the rows are dense and joined by a tree; the assignments of rows to points
+    define a graph over all rows, which is never stored; labels spread over that graph. Time and memory grow linearly
+    with the number of rows.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class HiDeGL(Model):
     eta : float, default=0.1
         The weight of the tree's edges in that walk; not negative.
     graph : {"accurate", "approx", "anchor"}, default="accurate"
-        The whole series of walks, its first two terms, or the anchor graph of Liu et al., which uses no tree.
+        The complete series of walks, its first two terms, or the anchor graph of Liu et al., which uses no tree.
     rule : {"lgc", "agr", "poisson", "mbo"}, default="lgc"
         How labels spread: local and global consistency, or anchor graph regularisation, as in the paper; Poisson
         learning; or "lgc" followed by thresholding and diffusing in turns, which sharpens the borders of classes.
@@ -90,9 +90,9 @@ class HiDeGL(Model):
     learning_rows : int, "auto" or None, default="auto"
         The number of random rows that the points are learned on; all rows are labelled. "auto": 256 per point, or
         64 where that is more than 100,000. It begins with 32 per point; its steps are over-relaxed and assign a row to
-        3 points. None: Algorithm 1 of the paper as it stands, on all rows and with `n_nearest` assignments.
+        3 points. None: Algorithm 1 of the paper, on all rows and with `n_nearest` assignments.
     max_iter : int, default=100
-        The maximum number of iterations on `learning_rows`; at most 10 more run before, on fewer rows.
+        The maximum number of iterations on `learning_rows`; up to 10 further ones run before, on fewer rows.
     tol : float, default=3e-3
         The learning stops when an iteration gains less than this, in units of sigma per row.
     random_state : int, RandomState instance or None, default=None
@@ -101,8 +101,8 @@ class HiDeGL(Model):
         Where to compute. "auto": a tensor stays where it is, and an array of more than 5 million numbers goes to a GPU,
         if torch finds one. Rows on a cluster are computed by their workers, on a device that is named here.
     checkpoint : str or path, default=None
-        A file to which the points are written after each iteration. If it is there when `fit` begins, the learning
-        goes on from it and ends as if it had not been interrupted. It is removed when the fit is done.
+        A file that stores the points after each iteration. If it exists when `fit` begins, the learning resumes from
+        it, with the same result as without an interruption. It is removed at the end of the fit.
     callback : callable, default=None
         Called after each iteration with a `hidegl.basics.progress.Iteration`.
     verbose : bool, default=False
@@ -125,15 +125,15 @@ class HiDeGL(Model):
     mass_ : array of shape (n_points,)
         How many rows each point has, Zᵀ1.
     coef_ : array of shape (n_points, n_classes)
-        What the labels say about each point, A.
+        The scores of the classes at each point, A.
     objective_ : array of shape (n_iterations + 1,)
         The objective at each iteration on `learning_rows`; it never decreases.
     n_iter_ : int
-        Iterations run on them.
+        The number of iterations on `learning_rows`.
     converged_ : bool
         Whether the last one gained less than `tol`.
     settings_ : dict
-        What every "auto" became.
+        The value of every parameter that was "auto".
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of shape (n_features,)
@@ -192,7 +192,7 @@ class HiDeGL(Model):
         self.__dict__.pop("_fit", None)  # not fitted until all is done
         rows = rows_from(self, X, reset=True, device=self.device)
         labels = Labels.read(in_order_of(X, y), rows.n_rows)
-        class_shares(self.class_prior, labels)  # an error now, rather than after the learning
+        class_shares(self.class_prior, labels)  # raises errors before the learning
         checkpoint = Checkpoint(self.checkpoint)
         with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
             with BLAS_THREADS.one_each():
@@ -204,7 +204,7 @@ class HiDeGL(Model):
         return self
 
     def relabel(self, y: ArrayLike | None) -> Self:
-        """Label the rows of the fit from other labels. Points and tree stay: only a k×k system is solved.
+        """Label the rows of the fit from other labels. Points and tree do not change: only a k×k system is solved.
 
         The parameters that concern the labels (`graph`, `alpha`, `eta`, `rule`, `solver`, `lambda2`, `class_prior`)
         may be changed before; the others take effect at the next `fit`.
@@ -296,7 +296,7 @@ class HiDeGL(Model):
         }
 
     def summary(self) -> str:
-        """What was chosen, and why, in a few sentences."""
+        """The chosen settings with reasons, in a few sentences."""
         check_is_fitted(self)
         s, labels = self.settings_, self.given_labels_
         ended = "" if self.converged_ else ", without convergence"

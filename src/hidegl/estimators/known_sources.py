@@ -1,4 +1,4 @@
-"""The weak sources of a fitted model: what they said, and what was found about them."""
+"""The weak sources of a fitted model: their labels, and the estimates of their quality."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREFIX = "sources."
 
 @dataclass(frozen=True)
 class KnownSources:
-    """What sources said, and in the same order what was found."""
+    """The labels of all sources, and in the same order the estimates for each."""
 
     said: tuple[WeakLabels, ...] = ()
     found: tuple[JudgedSource, ...] = ()
@@ -72,7 +72,7 @@ class KnownSources:
 
     @classmethod
     def restored(cls, stored: Stored) -> KnownSources:
-        """From a file; no sources in files of earlier versions."""
+        """Read from a file. Files of earlier versions have no sources."""
         number, said, found = 0, [], []
         while number < MOST_SOURCES and stored.has(f"{PREFIX}{number}.rows"):
             own = stored.part(f"{PREFIX}{number}", stored.several("sources")[number])
@@ -87,9 +87,8 @@ def with_sources(
     mixture: Mixture,
     learned: LearnedEnsemble,
 ) -> tuple[KnownSources, Mixture, dict[str, Matrix]]:
-    """What was found about sources, the model of given labels and sources together, and what it says of the rows.
-
-    `mixture` is the model of the given labels alone, which stays if no source is used.
+    """The judged sources, the model of given labels and sources together, and its predictions for all rows. `mixture`
+    is the model of the given labels only, which is returned if no source is used.
     """
     if not sources:
         return KnownSources(), mixture, {}

@@ -1,4 +1,4 @@
-"""What an ensemble learns from rows before there are labels, and its settings by name."""
+"""The part of an ensemble that is learned from rows without labels, and the settings by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIXED = "mixed"
 
 @dataclass(frozen=True)
 class LearnedEnsemble(Learned):
-    """What was learned from the rows, without any label."""
+    """The part of an ensemble that was learned from the rows without labels."""
 
     effort: str
     seed: int
@@ -33,11 +33,11 @@ class LearnedEnsemble(Learned):
 
     @cached_property
     def members(self) -> tuple[ViewMembers, ...]:
-        """The structures of each view, with what they compute for all labels."""
+        """The structures of each view, with a sample of the rows."""
         return members_of_views(self.spreaders, self.preparation, self.rows, self.seed, mixed=self.mixed)
 
     def followed_by(self, new: Rows) -> LearnedEnsemble:
-        """The same with new prepared rows after those of the fit."""
+        """The ensemble with new prepared rows after those of the fit."""
         rows = None if self.rows is None else self.rows.followed_by(new)
         return replace(self, spreaders=extended_spreaders(self.spreaders, new), rows=rows)
 

@@ -1,4 +1,4 @@
-"""What users do with a fitted model, the same for both estimators: predict, write, ask, save."""
+"""The methods of both estimators: predict, write, suggest, audit, save."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from hidegl.structure.structure import Structure
 from hidegl.structure.views import AnyPreparation, are_outside, restored_preparation
 
 FIRST_SOURCE = "sources.0.rows"
-"""A file with this has weak sources, which may know classes without a label."""
+"""An array that only files with weak sources have. In them, classes may have no given label."""
 
 ROWLESS = "rowless"
-"""Values with this are of a model that predicts new rows only."""
+"""A value that is stored with models that predict new rows only."""
 
 OF_ROWS = re.compile(r"labelling\.(P_loo|strays)|preparation\.\d+\.learned\..*")
-"""Arrays that say something of rows of the fit, and that predictions do not need."""
+"""Arrays about rows of the fit, which predictions of new rows do not need."""
 
 MOST_ROWS = 2**48
 """A file that claims to be about more rows is damaged."""
 
 
 class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """An estimator of this package. Subclasses learn: `fit` and `relabel`."""
+    """The base of both estimators. Subclasses define `fit` and `relabel`."""
 
     @abstractmethod
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self: ...
@@ -58,7 +58,7 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
 
     @abstractmethod
     def summary(self) -> str:
-        """What was chosen, and why, in a few sentences."""
+        """The chosen settings with reasons, in a few sentences."""
 
     def add_labels(self, labels: Mapping[int, Any]) -> Self:
         """Relabel with more labels, by row numbers: they are added to the given ones, or replace them.
@@ -112,41 +112,40 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
         return np.array(names, dtype=object)
 
     def write_labels(self, path: str | os.PathLike[str], X: Any = None, *, accept: float | None = None) -> None:
-        """Write a label, a confidence and whether the label was given for every row, without holding them in memory.
+        """Write the label and the confidence of every row, and whether the label was given, a block of rows at a time.
 
         Parameters
         ----------
         path : str or path
-            Its ending says what is written: .csv, .tsv, .parquet, or .npy (a structured array).
+            The file, whose ending is .csv, .tsv, .parquet, or .npy (a structured array).
         X : array, data frame or rows on disk, default=None
             None: the rows of the fit.
         accept : float, default=None
             Leave labels blank so that this share of the others is expected to be right. None: write all. Only
-            `AutoHiDeGL` has the calibrated confidences that this takes.
+            `AutoHiDeGL` has the calibrated confidences that this needs.
         """
         takes = None if accept is None else self._accepting(check_precision(accept, "accept"), X)
         write_labels(path, self.stream_labels(X), takes)
 
     def _accepting(self, precision: float, X: Any) -> Callable[[Vector], NDArray[np.bool_]]:
-        """Which confidences are accepted at this precision."""
+        """A function that finds which confidences are accepted at this precision."""
         raise ValueError(f"accept must be None for {type(self).__name__}: only AutoHiDeGL is calibrated")
 
     # Questions
 
     def suggest(self, n: int = 20, *, answered: ArrayLike = ()) -> NDArray[np.intp]:
-        """The rows of the fit to label next, the most helpful first; before there is any label, and after.
-
-        They are unlike one another and unlike the labelled rows, each stands for many others, and more so where labels
-        are unsure. `suggestions` says why for each. The graph of the structure with the fewest points tells which rows
-        are alike; how unsure they are is said by all structures.
+        """The rows of the fit to label next, the most helpful first. No labels are needed. They differ from each other
+        and from labelled rows, and each is similar to many other rows, above all to uncertain ones. `suggestions` has
+        the reasons. Similarity is that on the graph of the structure with the fewest points, and uncertainty that of
+        all structures.
 
         Parameters
         ----------
         n : int, default=20
             How many rows.
         answered : array of row numbers, default=()
-            Rows that were labelled or skipped since the last `relabel`. They are not asked again, and what they stand
-            for counts as known. So one row after another can be asked for in milliseconds.
+            Rows that were labelled or skipped since the last `relabel`. They are not suggested again, and rows similar
+            to them count as labelled. So each next row takes milliseconds.
         """
         return self._chosen(n, answered).rows
 
@@ -155,7 +154,7 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
         chosen, labels = self._chosen(n, answered), self.given_labels_
         if not labels.any:
             return explained(chosen, None, None, labels.classes)
-        near = np.ones(len(chosen.rows))  # weak sources alone may label all rows: none is far from a label
+        near = np.ones(len(chosen.rows))  # with weak sources only, no row is far from a label
         if len(labels.rows):
             near = self._familiarity().of_block(self._smallest.structure.Z.take(chosen.rows))
         return explained(chosen, self.distributions_of(chosen.rows), near, labels.classes)
@@ -174,9 +173,9 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
     def audit(self) -> list[JudgedLabel]:
         """The probability that each given label is wrong, the most suspicious first.
 
-        Each has (row, given, proposed, suspicion, judged). A label is hidden, without another fit, and predicted from
-        others. It is `doubtful` if it is more probably wrong than right. The only label of a class, and one that is far
-        from all others, are not `judged`, and never doubtful.
+        Each has (row, given, proposed, suspicion, judged). Each label is hidden and predicted from the others, without
+        another fit. It is `doubtful` if it is more probably wrong than right. Isolated labels, and the only label of a
+        class, are not `judged`, and never doubtful.
         """
         self._require_labels("audit", given=True)
         labels = self.given_labels_
@@ -184,10 +183,9 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
         return judged_labels(labels, self._leave_one_out(), far, strays)
 
     def familiarity(self, X: Any = None) -> Vector:
-        """How near each row, of the fit or of X, is to any label, on the graph. Below 1 it is unfamiliar.
-
-        The limit is such that one in twenty labelled rows would be unfamiliar without its own label. Rows of a class
-        that has no label are mostly below it. By the structure with the fewest points.
+        """The familiarity of each row, of the fit or of X: how near it is to any label on the graph. Below 1, a row is
+        unfamiliar: so would be one in twenty labelled rows without its own label. Most rows of classes without a label
+        are below 1. The graph is that of the structure with the fewest points.
         """
         self._require_labels("compare with", given=True)
         structure = self._smallest.structure
@@ -195,13 +193,15 @@ class Model(FittedModel, NotebookBox, ClassifierMixin, TransformerMixin, BaseEst
         return self._familiarity().of_rows(Z).in_user_format()
 
     def are_outside(self, X: Any) -> NDArray[np.bool_]:
-        """Which rows of X have a value far outside the range of its column in the fit, where rows have such ranges."""
+        """Which rows of X have a value far outside the range of its column in the fit. Only standardised columns have
+        ranges.
+        """
         check_is_fitted(self)
         rows = rows_as_learned(self, X, self._preparation)
         return np.asarray(on_host(rows.map(are_outside, self._preparation.parts).collect()))
 
     def unfamiliar(self) -> list[UnfamiliarGroup]:
-        """Groups of rows of the fit in which nothing is labelled, the largest first: perhaps classes without a name.
+        """Groups of rows of the fit without any label, the largest first: perhaps classes without a name.
 
         Each has `rows`, `examples`, the `label` that most of its rows have now, and the `chance` that random labels
         would have left it out, which is at most 5 %.

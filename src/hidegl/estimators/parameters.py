@@ -1,4 +1,4 @@
-"""The rules for HiDeGL's parameters, and the plan of learning that they make."""
+"""Checks of HiDeGL's parameters, and the learning plan that follows from them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def check_parameters(model: HiDeGL) -> None:
-    """An error for a parameter that breaks its rule."""
+    """Raise an error if a parameter breaks its rule."""
     if not is_auto(model.n_points):
         check_count("n_points", model.n_points, 1)
     if not is_auto(model.sigma):
         check_number("sigma", model.sigma, "(0, inf)", why="it is the width of a kernel")
-    check_number("lambda1", model.lambda1, "[0, 1e12]", why="beyond it, the rows have no weight beside the tree")
+    check_number("lambda1", model.lambda1, "[0, 1e12]", why="beyond it, the rows have no weight compared with the tree")
     check_number("lambda2", model.lambda2, "(0, inf)")
     check_number("alpha", model.alpha, "[0, 1)", why="the walk series diverges at 1")
     check_number("eta", model.eta, "[0, inf)")
@@ -48,11 +48,11 @@ def check_parameters(model: HiDeGL) -> None:
 
 
 def learning_plan(model: HiDeGL, n_rows: int, preparation: Preparation) -> LearningPlan:
-    """How the structure of this number of rows is learned."""
+    """The plan for learning the structure of this number of rows."""
     start: str | Matrix
     if isinstance(model.start, str):
         start, k = model.start, automatic_n_points(n_rows) if is_auto(model.n_points) else int(model.n_points)
-        check_count("n_points", k, 1, n_rows, why="there is no more than one point for each row")
+        check_count("n_points", k, 1, n_rows, why="there can be at most one point for each row")
     else:
         points = check_points("start", model.start, len(preparation.offset))
         if not is_auto(model.n_points) and len(points) != model.n_points:

@@ -27,15 +27,15 @@ from hidegl.rows.reading import finite
 class Predictor:
     """A callable that labels batches of new rows, to be sent to other processes and machines.
 
-    It has what predictions need of a fitted model, and no rows, so it is small, and it can be pickled: for Ray Data,
-    Spark, Dask or a pool of processes. Its labels are those of the model's `predict`.
+    It contains the parts of a fitted model that predictions need, and no rows. So it is small, and can be pickled: for
+    Ray Data, Spark, Dask or a pool of processes. Its labels are those of the model's `predict`.
 
     Parameters
     ----------
     model : HiDeGL, AutoHiDeGL, str or path
         A fitted model, or the file of one.
     columns : str or list of str, default=None
-        Where vectors are in batches with columns: in one column of vectors, or in several of numbers. None: the columns
+        The columns with the vectors: one column of vectors, or several of numbers. None: the columns
         of the fit, if the model knows their names; otherwise the only column of vectors, or all columns.
     outputs : tuple of two str, default=("label", "confidence")
         The names of the columns that are added to a batch with columns.
@@ -104,7 +104,7 @@ class Predictor:
         return f"Predictor({self._state[0]['model']} with {len(self.classes_)} classes, {size:.1f} MB)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the model, which each process builds when the first batch comes."""
+        """The state without the model, which each process builds for its first batch."""
         return {name: value for name, value in self.__dict__.items() if name != "_model"}
 
     @cached_property
@@ -116,7 +116,7 @@ class Predictor:
         return model.with_embedder(restored_embedder(header, arrays, "the predictor", self._embedder))
 
     def _labelled(self, X: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """The labels of rows and how probably each is right."""
+        """The labels of rows and their confidences."""
         if not n_rows:  # frameworks send such batches to see which columns come back
             return self.classes_[:0], np.empty(0, np.float32)
         numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"

@@ -17,10 +17,10 @@ PREPARATIONS = {
 
 
 MOST_SHARES = 10
-"""How many class shares a summary names."""
+"""The maximum number of class shares in a summary."""
 
 WORTH_SAYING = 0.05
-"""From which share of rows on classes without a label are mentioned."""
+"""The least share of rows of unlabelled classes that is mentioned."""
 
 
 def described_rows(n_rows: int, n_columns: int, settings: dict[str, Any]) -> str:
@@ -33,7 +33,7 @@ def counted_models(n: int) -> str:
 
 
 def described_views(weights: dict[str, float]) -> str:
-    """How much each view counts, the most important one first."""
+    """The weight of each view, the largest first."""
     (name, share), *others = sorted(weights.items(), key=lambda pair: -pair[1])
     rest = ", ".join(f"{other!r} {own:.0%}" for other, own in others)
     return f"{name!r} counts most: {share:.0%} ({rest})"
@@ -52,20 +52,20 @@ def described_classes(labels: Labels) -> str:
 
 
 def open_questions(labels: Labels, unseen: float, sizes_unknown: float) -> list[str]:
-    """What labels leave open, in sentences: from the share of rows whose class may have no label, and the probability
-    that the numbers of labels say nothing about class sizes.
+    """Sentences about what labels do not determine, from the share of rows whose class may have no label, and the
+    probability that label counts carry no information about class sizes.
     """
-    told = [] if unseen < WORTH_SAYING else [f"{described_unseen(labels, unseen)}."]
+    sentences = [] if unseen < WORTH_SAYING else [f"{described_unseen(labels, unseen)}."]
     if len(labels.classes) > 1 and sizes_unknown > 0.5:
-        told.append(
+        sentences.append(
             "Each class has about equally many labels, so class sizes are not known: if you know them roughly, "
             "class_prior makes confidences more certain."
         )
-    return told
+    return sentences
 
 
 def described_unseen(labels: Labels, share: float) -> str:
-    """How many rows may be of a class without labels."""
+    """A sentence about rows of classes without labels."""
     single = int(np.sum(labels.counts == 1))
     return (
         f"About {share:.0%} of the rows may be of classes without a label: of {len(labels.classes)} classes, {single} "
@@ -74,7 +74,7 @@ def described_unseen(labels: Labels, share: float) -> str:
 
 
 def ensemble_summary(model: Any, labels: Labels, sizes_unknown: float) -> str:
-    """What an `AutoHiDeGL` chose, and why; with its given labels, of the classes that have one."""
+    """The summary of an `AutoHiDeGL`; `labels` are its given labels without unlabelled classes."""
     s, n_models = model.settings_, len(model.structures_)
     sizes = ", ".join(f"{k:,}" for k in sorted(set(s["n_points"])))
     averaged = ", averaged" if n_models > 1 else ""

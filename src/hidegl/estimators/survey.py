@@ -1,7 +1,6 @@
-"""What a labelling means for all rows of the fit: one pass over them, from which everything else follows.
-
-Labels, confidences, the histogram of confidences, the class probabilities at the points and how undecided the rows of
-each point are: all of them need the class probabilities of every row, and nobody should compute those twice.
+"""The survey: all results for the rows of the fit that need their class probabilities, by one pass over the rows. These
+are labels, confidences, the histogram of confidences, the class probabilities at the points, and the uncertainty of the
+rows of each point.
 """
 
 from __future__ import annotations
@@ -38,14 +37,16 @@ class Survey:
 
     rows: LabelledBlock
     confidences: Confidences
-    """Of the labels that were not given."""
+    """The confidences of labels that were not given."""
 
     class_sums: Matrix
     """ZᵀP (k, c), for the assignments Z to the points of the smallest structure."""
 
     open_mass: Vector
     unsure_mass: Vector
-    """How undecided the rows of each point are, and how probably their labels are wrong, summed (k,)."""
+    """For each point, the sums over its rows of their openness, and of the probability that their labels are wrong
+    (k,).
+    """
 
     @classmethod
     def taken(
@@ -56,7 +57,9 @@ class Survey:
         arguments: tuple[Any, ...],
         chances: Vector | None = None,
     ) -> Survey:
-        """By one pass over all rows with one of the functions below, whose draws have these probabilities."""
+        """Take the survey by one pass over all rows with one of the functions below. `chances` are the probabilities of
+        draws.
+        """
         columns, sums = rows.survey(function, *arguments)
         _, given = function(rows.take(labels.rows), *arguments)
         counts, totals, drawn, *at_points = on_host(sums)
@@ -72,7 +75,9 @@ class Survey:
         computed: Mapping[str, Matrix],
         arguments: tuple[int, Unseen],
     ) -> Survey:
-        """From class probabilities that are there already, and those of the best class by each draw, if there are."""
+        """Take the survey from stored class probabilities, and from those of the best class by each draw, if these are
+        stored.
+        """
         P = computed["saved"]
         drawn = computed.get("drawn", P[:, :0])
         forms = LocalRows(SideBySide.of(*assignments, P, drawn))
@@ -91,7 +96,7 @@ def survey_of(P: Matrix, unseen: Vector | None, drawn: Matrix, Z: Assignments) -
 
 
 def survey_labelling(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -> tuple[SideBySide, Sums]:
-    """Of a block of rows, by one structure."""
+    """The columns and sums of a block of rows, by one structure."""
     P = label_distributions(Z, A, delta, scales)
     return survey_of(P, None, P[:, :0], Z)
 
@@ -99,7 +104,9 @@ def survey_labelling(Z: Assignments, A: Matrix, delta: Vector, scales: Vector) -
 def survey_mixture(
     forms: SideBySide, structure: int, unseen: Unseen, unseen_ratios: Vector, ratios: Matrix, *mixture: Any
 ) -> tuple[SideBySide, Sums]:
-    """Of a block of rows, by an ensemble. `structure` is the number of the one whose points are summed over."""
+    """The columns and sums of a block of rows, by an ensemble. `structure` is the number of the structure over whose
+    points is summed.
+    """
     P, drawn = mixed_and_drawn(forms, ratios, *mixture)
     xp, q = namespace(P), unseen.of_block(forms)
     drawn = drawn * (1 - xp.clip(q[:, None] * unseen_ratios[None], 0.0, 1.0))
@@ -112,7 +119,9 @@ def surveyed_confidences(forms: SideBySide, *arguments: Any) -> Sums:
 
 
 def survey_saved(forms: SideBySide, structure: int, unseen: Unseen) -> tuple[SideBySide, Sums]:
-    """Of a block of rows: assignments, class probabilities, and those of the best class by each draw."""
+    """The columns and sums of a block of rows, from assignments, class probabilities, and those of the best class by
+    each draw.
+    """
     *_, P, drawn = forms.parts
     return survey_of(P, unseen.of_block(forms), drawn, forms.parts[structure])
 
@@ -123,7 +132,7 @@ def predicted_columns(forms: SideBySide, unseen: Unseen, *mixture: Any) -> SideB
 
 
 def forms_of(structures: Sequence[Structure], mixture: Mixture, rows: Rows | None) -> Rows:
-    """The rows of the fit, as the mixture takes them: assignments as they are stored, or computed from the rows."""
+    """The rows of the fit in the form of the mixture: stored assignments, or assignments computed from the rows."""
     first, *others = [structure.Z for structure in structures]
     with_rows = [rows] if mixture.heads and rows is not None else []
     stored = first.zipped_with(*others, *with_rows)

@@ -1,4 +1,4 @@
-"""Reading NPY and NPZ files: a matrix, and what stands beside it."""
+"""Reading NPY and NPZ files: a matrix, and in NPZ files further arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
 def read_npy(path: Path) -> MemoryTable:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if array.nbytes < available_memory() / MEMORY_SHARE:  # a mapped file that is cut short ends the process
+        if (
+            array.nbytes < available_memory() / MEMORY_SHARE
+        ):  # if a memory-mapped file is cut short, the process crashes
             array = np.load(path, allow_pickle=False)
     except ValueError as error:
         raise unreadable_array(path, error) from error
@@ -48,7 +50,7 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]
     if not X.shape[1]:
-        raise UsageError(f"{path}: the matrix has rows, but no columns to learn from")
+        raise UsageError(f"{path}: the matrix has rows, but no columns")
     beside = {
         name: pa.array(array.astype(str) if array.dtype.kind in "US" else array)
         for name, array in arrays.items()

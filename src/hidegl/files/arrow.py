@@ -1,7 +1,6 @@
-"""Arrow tables that others wrote: checked to the last offset, and in types that every later step knows.
-
-Arrow trusts the offsets and indices of a file, so a damaged one would end the process or show memory of its own. Polars
-writes texts as views, for which pyarrow has few functions.
+"""Arrow tables that others wrote: all offsets are checked, and unusual types converted to common ones. Arrow trusts the
+offsets and indices of a file, so a damaged one could crash the process or expose its memory. Polars writes texts as
+views, for which pyarrow has few functions.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from hidegl.basics.errors import damaged
 
 
 def sound(table: pa.Table, path: Path) -> pa.Table:
-    """The table of a file, in plain types; an error if its inner parts do not fit one another."""
+    """The table of a file, checked, in plain types."""
     try:
         table.validate(full=True)
     except pa.ArrowInvalid as error:

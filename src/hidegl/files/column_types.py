@@ -1,10 +1,10 @@
 """Columns of texts as numbers, booleans or dates, if all their cells are written as such, the same in every language.
 
-Other spellings, such as "$1,004.86" or "17,70", stay texts here: `embedding.column_kinds` finds out what they mean.
+Other spellings, such as "$1,004.86" or "17,70", stay texts here: `embedding.column_kinds` interprets them.
 
-Codes that look like numbers, such as 00123, 0x1F, +4912 or an id of 20 digits, stay texts too. As numbers they would
-come out as others than were given, and 007 and 7 would be the same. Amounts have no leading zeros, so a column with
-them holds codes.
+Codes that look like numbers, such as 00123, 0x1F, +4912 or an id of 20 digits, stay texts too. As numbers, they would
+be written differently, and 007 would equal 7. Amounts have no leading zeros, so a column with leading zeros contains
+codes.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 EMPTY = pa.array(pa.csv.ConvertOptions().null_values)
-"""What stands for nothing in a column of numbers or dates."""
+"""Texts that mean an empty cell in a column of numbers or dates."""
 
 CODE = r"^[-+]?0[0-9xX]"
 """A code in a column of whole numbers."""
 
 CODE_IN_FLOATS = r"^(?:\+[0-9]+|-?0[0-9]+|[-+]?[0-9]{16,})$"
-"""A code in a column of floating-point numbers, which have 15 digits: some cell did not fit otherwise."""
+"""A code in a column of floating-point numbers. These have 15 digits, so longer ones are codes."""
 
 HEXADECIMAL = r"^[-+]?0[xX]"
 BOOLEAN = r"^(?i:true|false)$"
 
 EXACT = 2.0**53
-"""Up to here, floating-point numbers have all whole numbers."""
+"""Up to this number, floating-point numbers represent all whole numbers."""
 
 LOOKED_AT = 100
-"""A type is tried on this number of cells before all of them are cast."""
+"""The number of cells on which a type is tried before all cells are cast."""
 
 Cast = Callable[[pa.ChunkedArray], pa.ChunkedArray]
 
 
 def typed_table(texts: pa.Table, decimal: str = ".", *, codes: bool = True) -> pa.Table:
-    """The columns of a text file in the types that all their cells have. Without `codes`, 007 is the number 7."""
+    """The columns of a text file, each in the type that all its cells have. Without `codes`, 007 is the number 7."""
     typed = partial(typed_column, decimal=decimal, codes=codes)
     with ThreadPoolExecutor() as threads:
         return pa.table(dict(zip(texts.column_names, threads.map(typed, texts.columns), strict=True)))
 
 
 def typed_column(texts: pa.ChunkedArray, *, decimal: str = ".", codes: bool = True) -> pa.ChunkedArray:
-    """A column of texts in the first type that all its cells have; as it is if there is none."""
+    """A column of texts, cast to the first type that fits all its cells; unchanged if none does."""
     first = trimmed(texts.slice(0, LOOKED_AT))
     possible = [cast for cast in casts(decimal, codes=codes) if attempt(cast, first) is not None]
     if not possible:
         return texts
-    if (found := attempt(possible[0], texts)) is not None:  # without a blank, as most columns of large files
+    if (found := attempt(possible[0], texts)) is not None:  # most columns of large files have no blanks
         return found
     cells = trimmed(texts)
     if cells.null_count == len(cells):
@@ -61,7 +61,7 @@ def typed_column(texts: pa.ChunkedArray, *, decimal: str = ".", codes: bool = Tr
 
 
 def trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts without surrounding space, and nothing in place of what stands for it."""
+    """The texts without surrounding spaces, with null for texts that mean an empty cell."""
     bare = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.is_in(bare, EMPTY), pa.scalar(None, pa.string()), bare)
 
@@ -74,7 +74,7 @@ def attempt(cast: Cast, cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 class NoSuchTypeError(ValueError):
-    """A column is not of this type, although its cells could be cast."""
+    """The cells of a column could be cast to this type, but must not be."""
 
 
 def casts(decimal: str, *, codes: bool) -> Iterator[Cast]:

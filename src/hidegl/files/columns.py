@@ -47,7 +47,7 @@ def is_vector(kind: pa.DataType) -> bool:
 
 
 def fits_into_cell(kind: pa.DataType) -> bool:
-    """Whether text files can hold such values: no lists, no structures and no bytes."""
+    """Whether text files can represent such values: lists, structures and bytes are excluded."""
     types = pa.types
     kind = kind.value_type if types.is_dictionary(kind) else kind
     bytes_of_any_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
@@ -104,7 +104,7 @@ def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
         broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
         if len(broken):
             raise UsageError(
-                f"{len(broken):,} rows hold NaN or infinity; the first is row {broken[0]}: fill them in, or drop them"
+                f"{len(broken):,} rows contain NaN or infinity, the first is {broken[0]}: fill them in, or drop them"
             )
     return X
 

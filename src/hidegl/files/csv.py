@@ -19,17 +19,17 @@ from hidegl.files.column_types import typed_table
 from hidegl.files.tables import MemoryTable
 
 BLOCK = 1 << 20
-"""The number of bytes that are parsed at once, at least a line."""
+"""The number of bytes that are parsed at a time. It has to contain a line."""
 
 COPIES = 2
-"""A text file is kept twice: as it is written, and as numbers and dates."""
+"""The number of copies of a text file in memory: one with its texts, and one with numbers and dates."""
 
 LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
-"""No gzip file becomes larger by more than this factor; and how many bytes of one are unpacked at a time."""
+"""The maximum ratio of gzip compression, and the number of bytes that are unpacked at a time."""
 
 
 def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) -> MemoryTable:
-    """The rows of a text file. With `numbers`, columns such as 007 are numbers too, and no texts."""
+    """The rows of a text file. With `numbers`, columns such as 007 are read as numbers too."""
     available = available_memory()
     size = COPIES * unpacked_size(path, available)
     if size > available:
@@ -49,7 +49,7 @@ def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) 
 
 
 def beginning_of(path: Path) -> bytes:
-    """The first line, and what follows it up to 64 KB."""
+    """The first line, and the text after it up to 64 KB."""
     with pa.input_stream(str(path), compression="detect") as stream:
         start: bytes = stream.read(1 << 16)
         while b"\n" not in start and (part := stream.read(len(start))):
@@ -58,7 +58,7 @@ def beginning_of(path: Path) -> bytes:
 
 
 def unpacked_size(path: Path, most: int) -> int:
-    """How large a file is once it is unpacked, which is counted no further than where it is more than enough."""
+    """The size of a file after unpacking. Counting stops when it exceeds `most`."""
     size = path.stat().st_size
     if path.suffix != ".gz" or size * LARGEST_RATIO <= most:
         return size
@@ -84,12 +84,12 @@ class CsvLayout:
         known = "utf-8" if encoding is None else known_encoding(encoding)
         try:
             decoder = codecs.getincrementaldecoder("utf-8-sig" if known == "utf-8" else known)()
-            text = decoder.decode(start)  # whose end may be half a character
+            text = decoder.decode(start)  # the end may cut a character in two
             text = text[: text.rfind("\n") + 1 or None]
         except UnicodeDecodeError as error:
             raise not_this_encoding(path, known) from error
         if "\0" in text:
-            raise OperationError(f"{path} is not a text file: it holds zero bytes")
+            raise OperationError(f"{path} is not a text file: it contains zero bytes")
         lines = [line for line in text.splitlines() if line.strip()] or [""]
         is_tsv = any(ending in (".tsv", ".tab") for ending in path.suffixes)
         delimiter = "\t" if is_tsv else max(",;\t|", key=lines[0].count)
@@ -123,7 +123,7 @@ class CsvLayout:
         return self._read_blocks(path, LONGEST_LINE)  # a line is longer than a block
 
     def _read_blocks(self, path: Path, block_size: int) -> pa.Table:
-        numbered = [f"f{number}" for number in range(len(self.names))]  # names of the file may occur twice
+        numbered = [f"f{number}" for number in range(len(self.names))]  # names in the file may be duplicate
         table = pa.csv.read_csv(
             path,
             read_options=pa.csv.ReadOptions(encoding=self.encoding, block_size=block_size, column_names=numbered),
@@ -143,7 +143,7 @@ def explained(path: Path, error: Exception, encoding: str) -> OperationError | U
     if "invalid UTF8" in text or "codec can't decode" in text:
         return not_this_encoding(path, encoding)
     if "Empty CSV file" in text:
-        return UsageError(f"{path} holds no rows")
+        return UsageError(f"{path} has no rows")
     if STRADDLES in text:
         return too_long_a_line(path)
     return OperationError(f"{path} cannot be read, it may be damaged: {text[:120]}")

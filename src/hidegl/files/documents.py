@@ -18,13 +18,13 @@ from hidegl.files.column_types import EXACT, holds_whole_floats
 from hidegl.files.tables import MemoryTable
 
 MOST_DEEP = 200
-"""Lists and objects that are nested deeper are refused."""
+"""The maximum depth of nested lists and objects."""
 
 AT_ONCE = 1 << 22
 QUOTE, NEWLINE = ord('"'), ord("\n")
 STEPS = np.zeros(256, dtype=np.int64)
 STEPS[list(b"[{")], STEPS[list(b"]}")] = 1, -1
-"""How a byte changes the depth."""
+"""The change of the depth by each byte."""
 
 
 def read_jsonl(path: Path) -> MemoryTable:
@@ -47,7 +47,7 @@ def read_jsonl(path: Path) -> MemoryTable:
 
 
 def parsed(path: Path) -> pa.Table:
-    """The table of a file, with blocks that are as large as its longest line needs."""
+    """The table of a file, parsed in blocks that contain its longest line."""
     size = 1 << 20
     while True:
         try:
@@ -59,9 +59,8 @@ def parsed(path: Path) -> pa.Table:
 
 
 def check_depth(path: Path) -> None:
-    """Raise an error if lists or objects are nested too deep: the reader would run out of its stack, and crash.
-
-    What stands between quotation marks does not count. A text ends with its line.
+    """Raise an error if lists or objects are nested so deep that the stack of the parser overflows. Brackets inside
+    quotation marks do not count. A text ends with its line.
     """
     depth, lowest, quotes = 0, 0, 0
     for content in blocks_without_escapes(path):
@@ -72,7 +71,7 @@ def check_depth(path: Path) -> None:
         depths = np.concatenate([[depth], depth + np.cumsum(np.where(in_text, 0, STEPS[signs]))])
         from_lowest = depths - np.minimum(np.minimum.accumulate(depths), lowest)
         if np.any(from_lowest > MOST_DEEP):
-            raise OperationError(f"{path} holds lists or objects that are nested more than {MOST_DEEP} deep")
+            raise OperationError(f"{path} contains lists or objects that are nested more than {MOST_DEEP} deep")
         if len(signs):
             depth, lowest, quotes = int(depths[-1]), int(min(depths.min(), lowest)), int(in_text[-1])
 
@@ -87,7 +86,7 @@ def blocks_without_escapes(path: Path) -> Iterator[NDArray[np.uint8]]:
 
 
 def is_rounded(column: pa.ChunkedArray) -> bool:
-    """Whether a column of whole numbers became one of floating-point numbers that cannot tell them apart."""
+    """Whether whole numbers of a column were rounded when it was read as floating-point numbers."""
     return holds_whole_floats(column) and bool(pc.any(pc.greater(pc.abs(column), EXACT)).as_py())
 
 

@@ -17,7 +17,7 @@ LABELLING = ("coef", "delta", "scales")
 def upgraded(values: dict[str, Any], arrays: Arrays) -> State:
     """The state of a model in the present format.
 
-    In format 1 an average held whole models. Each of them subtracted its own offset from the prepared rows.
+    In format 1, an ensemble consisted of complete models. Each subtracted its own offset from the prepared rows.
     """
     settings, codes = values["settings"], arrays["codes"]
     rows = np.flatnonzero(codes != -1)

@@ -78,7 +78,7 @@ def read_model(path: str | os.PathLike[str], known: Mapping[str, type[SavedModel
     kind = header.get("model")
     if isinstance(kind, str) and kind not in known:
         raise ValueError(
-            f"{os.fspath(path)} holds a model of the class {kind[:MOST_NAMED]!r}, this process knows "
+            f"{os.fspath(path)} contains a model of the class {kind[:MOST_NAMED]!r}, this process knows "
             f"{', '.join(sorted(known))}"
         )
     with as_damaged_file_error(path):
@@ -98,7 +98,7 @@ def restored_model(state: tuple[dict[str, Any], Arrays], known: Mapping[str, typ
 
 
 def has_embedder(path: str | os.PathLike[str]) -> bool:
-    """Whether a model file holds an embedder."""
+    """Whether a model file contains an embedder."""
     return read_archive(path)[0].get("embedder") is not None
 
 

@@ -30,9 +30,8 @@ KNOWN = ".csv, .tsv, .parquet, .xlsx, .jsonl, .feather, .arrow, .npy or .npz"
 
 
 def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False) -> Table:
-    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format.
-
-    With `numbers`, whatever looks like a number in a text file is one: 007 too, which is a text otherwise.
+    """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format. With `numbers`,
+    texts such as 007 in a text file are read as numbers too.
     """
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -43,7 +42,7 @@ def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False
     if path.is_dir():
         files = sorted(path.glob("*.parquet")) or sorted(path.glob("*.pq"))
         if not files:
-            raise UsageError(f"the folder {path} holds no .parquet file and no image")
+            raise UsageError(f"the folder {path} contains no .parquet file and no image")
         return checked(path, lambda: ParquetTable(files))
     if not path.is_file():
         raise UsageError(f"{path} is a device or a pipe: name a file, or - for standard input")
@@ -76,13 +75,13 @@ def open_tables(paths: Sequence[Path], *, encoding: str | None = None) -> Table:
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except pa.ArrowTypeError as error:
-        raise UsageError(f"columns of the same name hold different things in {joined_names(paths)}: {error}") from error
+        raise UsageError(f"columns of the same name have different types in {joined_names(paths)}: {error}") from error
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return MemoryTable(whole, notes, stacked_matrices(paths, matrices), first.layout, stacked_texts(tables))
 
 
 def stacked_texts(tables: Sequence[Table]) -> pa.Table | None:
-    """The cells as they are written, if all files are text files."""
+    """The cells with their texts in the files, if all are text files."""
     texts = [table.texts for table in tables if isinstance(table, MemoryTable) and table.texts is not None]
     return pa.concat_tables(part.select(tables[0].names) for part in texts) if len(texts) == len(tables) else None
 
@@ -109,8 +108,8 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
         raise OperationError(f"no permission to read {path}: check its permissions") from error
     except MemoryError:
         raise
-    except Exception as error:  # whatever bytes of anybody lead to
+    except Exception as error:  # damaged files can cause any error
         raise damaged(path) from error
     if table.n_rows == 0:
-        raise UsageError(f"{path} holds no rows")
+        raise UsageError(f"{path} has no rows")
     return table

@@ -1,7 +1,7 @@
-"""The columns that hidegl adds to a table: free names for them, and how a file of ours is recognised later.
+"""The columns that hidegl adds to a table: free names for them, and how our files are recognised later.
 
 An output ends in the group `label, confidence, given, unseen`. A file that a person fills in ends in a column `hidegl`:
-each of its cells holds the key of the row, and where the labels are that the user had when the file was written.
+each of its cells has the key of the row, and the places of the labels that the user had when the file was written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FAMILIARITY = "familiarity"
 MARK, ROW, LABEL = "hidegl", "row", "label"
 
 WHY = "why"
-"""Why a row is suggested: a column of files that `suggest` writes."""
+"""The column with the reason for a suggestion, in files that `suggest` writes."""
 
 SHEET_ROW = "sheet_row"
 """The number of a row as a spreadsheet shows it, in place of `row`, which starts at 0."""
@@ -38,13 +38,13 @@ FIRST_SHEET_ROW = 2
 PREFIX = re.compile(r"(hidegl_(\d+_)?)?")
 
 LOOKED_AT = 100
-"""How many cells are looked at to recognise a column of marks."""
+"""The number of cells that are checked to recognise a column of marks."""
 
 COLUMN, FILE, FOLDERS = "column", "file", "folders"
 
 
 def free_prefix(taken: Iterable[str], wanted: Iterable[str]) -> str:
-    """What to put before the names of a group of columns so that none of them is taken: nothing, if all are free."""
+    """The prefix for the names of a group of columns that makes all of them free; empty if they are."""
     names, group = {name.lower() for name in taken}, list(wanted)
     number, prefix = 1, ""
     while names & {f"{prefix}{name}" for name in group}:
@@ -53,7 +53,7 @@ def free_prefix(taken: Iterable[str], wanted: Iterable[str]) -> str:
 
 
 def result_columns(table: Table) -> list[str]:
-    """The columns of an earlier result: a group at the end, in our order, with contents that only a result has.
+    """The columns of an earlier result: a group at the end, in our order, with values that only a result has.
 
     Given labels have a confidence of 1, and no confidence is missing.
     """
@@ -86,7 +86,7 @@ def prediction_columns(table: Table) -> list[str]:
 
 
 def earlier_results(table: Table) -> list[str]:
-    """The columns of an earlier result, which another one replaces."""
+    """The columns of an earlier result, which a new one replaces."""
     return result_columns(table) or prediction_columns(table)
 
 
@@ -118,7 +118,7 @@ def first_number(name: str) -> int:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a file for people remembers about the table that it was written from."""
+    """What a file for people stores about the table that it was written from."""
 
     n_rows: int
     id_column: str | None
@@ -129,7 +129,7 @@ class Mark:
     """Where labels are: ("column", its name), ("file", its path from the folder of this file), or names of folders."""
 
     prefix: str = ""
-    """What stands before the names of our columns."""
+    """The prefix of the names of our columns."""
 
     def cells(self, keys: Iterable[str]) -> list[str]:
         """The column `hidegl`, one cell per row."""
@@ -143,7 +143,7 @@ class Mark:
 
     @classmethod
     def parsed(cls, text: str | None) -> tuple[Mark, str] | None:
-        """The mark and the key of a cell; None if it is no such cell."""
+        """The mark and the key in a cell; None if the cell has none."""
         facts = parse_qs(text or "")
         key, n_rows = facts.get("key", [""])[0], facts.get("of", [""])[0]
         if not re.fullmatch(r"[0-9a-f]{16}", key) or not re.fullmatch(r"\d{1,15}", n_rows):
@@ -156,7 +156,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class MarkedFile:
-    """A file for people that came back: the mark, the key of each line, and the column to fill in."""
+    """A file that a person has filled in: the mark, the key of each line, and the column with answers."""
 
     mark: Mark
     keys: list[str | None]
@@ -166,12 +166,12 @@ class MarkedFile:
 
     @classmethod
     def of(cls, table: Table) -> MarkedFile | None:
-        """What a table remembers; None if it is no file of ours."""
+        """Recognise a table; None if it is not a file for people."""
         name = mark_column(table)
         if name is None:
             return None
         found = [None if cell is None else Mark.parsed(str(cell)) for cell in table.column(name).to_pylist()]
-        marks = list(dict.fromkeys(one[0] for one in found if one is not None))  # several, if files were put together
+        marks = list(dict.fromkeys(one[0] for one in found if one is not None))  # several, if files were concatenated
         sources = tuple(dict.fromkeys(place for mark in marks for place in mark.sources))
         mark = replace(marks[0], sources=sources)
         label = f"{mark.prefix}{LABEL}"
@@ -182,7 +182,7 @@ class MarkedFile:
 
 
 def relative_sources(sources: Sequence[tuple[str, str]], folder: Path) -> tuple[tuple[str, str], ...]:
-    """The same places of labels, with paths of files as seen from a folder."""
+    """The same places of labels, with paths relative to a folder."""
     return tuple((kind, seen_from(Path(name), folder) if kind == FILE else name) for kind, name in sources)
 
 

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook, SheetMetadata
 
 CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r=["']([A-Z]+)([0-9]+)["'][^>]*(?<!/)>""")
-"""A cell that holds something, and its place, such as B7."""
+"""A cell that is not empty, and its place, such as B7."""
 
 ROW = re.compile(rb"""<(?:\w+:)?row\s(?:[^>]*\s)?r=["']([0-9]+)["']""")
 ROWS = re.compile(rb"<(?:\w+:)?row\b")
 CELL_WITHOUT_PLACE = re.compile(rb"""<(?:\w+:)?c(?:>|\s(?![^>]*\br=)[^>]*(?<!/)>)""")
 
 BYTES_PER_CELL = 80
-"""Of the rectangle up to the farthest cells, all of which the reader holds."""
+"""The memory for each cell. The reader stores all cells of the rectangle up to the farthest ones."""
 
 MANY_CELLS, MOST_EMPTY = 5_000_000, 100
-"""A rectangle of many cells must not have more than this number of them for each that holds something."""
+"""A rectangle of at least MANY_CELLS cells may have at most MOST_EMPTY cells for each that is not empty."""
 
 AT_ONCE, LONGEST_TAG = 1 << 20, 1 << 16
 
@@ -51,9 +51,12 @@ def read_xlsx(path: Path) -> MemoryTable:
     except CalamineError as error:
         raise damaged(path) from error
     except BaseException as error:
-        if type(error).__name__ not in ("OverflowError", "PanicException"):  # the latter is of the reader's Rust
+        if type(error).__name__ not in (
+            "OverflowError",
+            "PanicException",
+        ):  # the latter comes from the reader's Rust code
             raise
-        raise OperationError(f"{path} has a date or a duration beyond all time: correct that cell") from error
+        raise OperationError(f"{path} has a date or a duration that is out of range: correct that cell") from error
     names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
@@ -86,7 +89,7 @@ def about_other_sheets(path: Path, book: CalamineWorkbook, number: int) -> tuple
 
 
 def cells(values: list[Any]) -> pa.Array:
-    """A column of a sheet: of one type if all its cells are, and of texts otherwise."""
+    """A column of a sheet, in the type that all its cells have, or as texts."""
     given = [None if value == "" else value for value in values]
     kinds = {type(value) for value in given if value is not None}
     if not kinds:
@@ -118,7 +121,7 @@ def check_unpacked(path: Path) -> None:
 
 
 def check_extent(path: Path, number: int) -> None:
-    """Raise an error if a sheet takes more memory than there is, which one far cell is enough for."""
+    """Raise an error if a sheet takes more memory than is available. One far cell is enough for that."""
     with zipfile.ZipFile(path) as book:
         wanted = file_of_sheet(book, number).lower()
         found = [part.filename for part in book.infolist() if part.filename.lower() == wanted]
@@ -127,7 +130,7 @@ def check_extent(path: Path, number: int) -> None:
     if size > max(MANY_CELLS, MOST_EMPTY * filled) or BYTES_PER_CELL * size > available:
         raise OperationError(
             f"{path} has {n_rows:,} rows and {n_columns:,} columns up to its farthest cells, with {filled:,} cells "
-            f"that hold something, and takes {readable(BYTES_PER_CELL * size)} of memory, of which "
+            f"that are not empty, and takes {readable(BYTES_PER_CELL * size)} of memory, of which "
             f"{readable(available)} are free: delete the far cells"
         )
 
@@ -144,13 +147,13 @@ def file_of_sheet(book: zipfile.ZipFile, number: int) -> str:
 
 
 def extent(book: zipfile.ZipFile, sheet: str) -> tuple[int, int, int]:
-    """The number of the last row and of the last column that hold something, and of the cells that do."""
+    """The number of the last row and the last column that are not empty, and the number of such cells."""
     last_row = last_column = filled = 0
     for text in parts_of(book, sheet):
         places = CELL.findall(text)
         rows = {row for _, row in places}
         filled += len(places)
-        if CELL_WITHOUT_PLACE.search(text):  # it stands beside the one before, in its row
+        if CELL_WITHOUT_PLACE.search(text):  # it follows the one before in the same row
             rows |= set(ROW.findall(text))
             in_rows = [len(CELL_WITHOUT_PLACE.findall(row)) for row in ROWS.split(text)]
             last_column, filled = max([last_column, *in_rows]), filled + sum(in_rows)

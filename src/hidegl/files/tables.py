@@ -30,7 +30,7 @@ class Table(ABC):
     on_disk = False
     notes: tuple[str, ...] = ()
     layout: CsvLayout | None = None
-    """How a text file is written, so that the output can be written alike."""
+    """The layout of a text file, which the output copies."""
 
     @property
     def names(self) -> list[str]:
@@ -47,12 +47,12 @@ class Table(ABC):
         """A column of the first batch."""
         batch = next(self.batches([name]), None)
         if batch is None:
-            raise OperationError("the data cannot be read: it is said to have rows, but holds none")
+            raise OperationError("the data cannot be read: its header announces rows, but it has none")
         return batch.column(0)
 
     @property
     def as_written(self) -> Table:
-        """The same rows with the cells of a text file as they are written there, such as 1.50."""
+        """The same rows with the original texts of a text file, such as 1.50."""
         return self
 
     @abstractmethod
@@ -69,7 +69,7 @@ class MemoryTable(Table):
     matrix: NDArray[Any] | None = None
     layout: CsvLayout | None = None
     texts: pa.Table | None = None
-    """The cells of a text file as they are written there."""
+    """The original texts of the cells of a text file."""
 
     def __post_init__(self) -> None:
         self.schema = self.table.schema

@@ -25,7 +25,7 @@ from hidegl.files.input_rows import pyarrow_for
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 Block = Mapping[str, Any]
-"""Some rows: named columns, each an array of numpy or pyarrow."""
+"""A block of rows: named columns, each an array of numpy or pyarrow."""
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".feather", ".arrow")
@@ -33,7 +33,7 @@ TABLES = (*DELIMITERS, ".parquet", *JSON_LINES, *ARROW)
 LABELS = (*TABLES, ".npy")
 
 FORMULA = r"^[=+\-@\t\r]"
-"""How a text begins that spreadsheets run as a formula."""
+"""The beginning of texts that spreadsheets run as formulas."""
 
 Takes = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Which labels are accepted, by their confidences."""
@@ -42,7 +42,7 @@ MOST_SAID = 120
 """The maximum number of characters that are quoted from pyarrow."""
 
 LINES_AT_ONCE = 8192
-"""The number of lines of a text file that are made at once."""
+"""The number of lines of a text file that are formatted at a time."""
 
 GROUP_ROWS = 524_288
 """The minimum number of rows in a row group of a Parquet file."""
@@ -54,7 +54,7 @@ class Signs(NamedTuple):
     delimiter: str = ","
     decimal: str = "."
     safe: bool = False
-    """Whether no spreadsheet may run a text as a formula."""
+    """Whether texts are written so that no spreadsheet runs them as formulas."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def table_writer(path: Path, signs: Signs | None = None) -> Iterator[Callable[[B
 
 @contextmanager
 def explaining(path: Path) -> Iterator[None]:
-    """A context in which columns that a format cannot hold are an error that says so."""
+    """A context in which columns that a format does not support raise a clear error."""
     try:
         yield
     except Exception as error:
@@ -86,7 +86,7 @@ def explaining(path: Path) -> Iterator[None]:
             raise
         said = " ".join(str(error).split())[:MOST_SAID]
         raise OperationError(
-            f"{path} cannot hold all columns: {said}; write another format, or leave them out"
+            f"{path} does not support all columns: {said}; write another format, or leave them out"
         ) from error
 
 
@@ -155,7 +155,7 @@ def label_columns(block: LabelledBlock, takes: Takes | None = None) -> dict[str,
 
 
 def with_blanks(values: NDArray[Any], blank: NDArray[np.bool_]) -> Any:
-    """A column with nothing in some of its rows."""
+    """A column with blanks in some of its rows."""
     if has_pyarrow():
         import pyarrow as pa
 
@@ -201,7 +201,7 @@ def parquet_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None
 
 @contextmanager
 def csv_writer(file: IO[bytes], signs: Signs) -> Iterator[Callable[[Block], None]]:
-    """A writer of text files, in which a cell is quoted only if it needs that."""
+    """A writer of text files that quotes a cell only if necessary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -277,7 +277,7 @@ def json_writer(file: IO[bytes], _: Signs) -> Iterator[Callable[[Block], None]]:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column; as texts where they are dates that Python does not know."""
+    """The values of a column. Dates that Python does not support become texts."""
     if not hasattr(column, "to_pylist"):
         return list(column)
     try:

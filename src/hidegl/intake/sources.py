@@ -127,7 +127,7 @@ class MemorySource:
         if encoding is not None:
             raise UsageError(f"--encoding is for text files, got {self}")
         if not self.table.n_rows:
-            raise UsageError(f"{self} holds no rows")
+            raise UsageError(f"{self} has no rows")
         return self.table
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, PINK = INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""The colours of Okabe and Ito: on white, colour-blind people can tell them apart."""
+"""The colours of Okabe and Ito: on white, colour-blind people can distinguish them."""
 
 GREY = "0.55"
 WIDTH = 7.2

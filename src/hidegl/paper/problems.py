@@ -19,7 +19,7 @@ KINDS = {
     "random": "one label per class, the rest at random",
     "official": "the twelve draws of the SSL book",
 }
-"""The kinds of draws. The paper does not say which it used; its numbers fit balanced draws better."""
+"""The kinds of draws. The paper does not state which it used; its numbers fit balanced draws better."""
 
 N_DRAWS, QUICK_DRAWS = 10, 2
 OFFICIAL_COUNTS = (10, 100)

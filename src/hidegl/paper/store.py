@@ -1,6 +1,6 @@
 """Trials as lines of JSON, one file per data set, and the machines that ran them.
 
-A line holds one method with one setting on one data set and one kind of draws: the accuracy of every draw at every
+A line has one method with one setting on one data set and one kind of draws: the accuracy of every draw at every
 number of labels, the seconds, and the machine. An incomplete line, left when a run was stopped, is dropped.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 PALETTE = ("#3b7dd8", "#e8812c", "#2ca25f", "#c957a5", "#d64545", "#17a2b8", "#8c6bc8", "#b58900", "#9c6b4f", "#7a8794")
-"""For up to ten classes: similar lightness, and neighbours differ for colour-blind people too."""
+"""The colours of up to ten classes. They have similar lightness, and neighbours differ for colour-blind people too."""
 
 
 def class_colours(n: int) -> list[str]:

@@ -18,7 +18,7 @@ ROUNDS, PAIRS = 300, 1_000_000_000
 
 
 def tree_layout(G: sp.csr_array) -> Matrix:
-    """Positions in the plane (k, 2) for the nodes of a tree, in [−1, 1]: branches fan out, and nodes keep apart.
+    """Positions in the plane (k, 2) for the nodes of a tree, in [−1, 1]: branches fan out, and nodes do not overlap.
 
     First every branch gets a sector by its number of leaves, so that no edges cross. Then edges pull and all pairs
     push, as in the method of Fruchterman and Reingold, but over shorter distances. Each round takes O(k²).

@@ -32,7 +32,7 @@ class PointMap:
     mass: Vector
     given_rows: NDArray[np.intp]
     given_points: NDArray[np.intp]
-    """The point that each labelled row belongs to most."""
+    """The nearest point of each labelled row."""
 
     given_codes: NDArray[np.intp]
 

@@ -70,7 +70,7 @@ def plot_tree(
 
 
 def plot_map(model: Model, *, ax: Axes | None = None) -> Axes:
-    """Plot the high-dense points, laid out by their tree: coloured by class, sized by mass, faint if unsure.
+    """Plot the high-dense points, laid out by their tree: coloured by class, sized by mass, faint if uncertain.
 
     Given labels are stars.
     """

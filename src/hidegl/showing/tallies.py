@@ -32,7 +32,7 @@ class Tally:
         self.given, self.histogram, self._sums = np.zeros(c, np.int64), np.zeros((c, N_BINS), np.int64), np.zeros(c)
 
     def add(self, block: LabelledBlock) -> None:
-        """Count some more rows."""
+        """Count further rows."""
         codes, confidence, given = block.codes, block.confidence, block.given
         bins = np.minimum((confidence * N_BINS).astype(np.intp), N_BINS - 1)
         np.add.at(self.given, codes[given], 1)
@@ -61,7 +61,7 @@ class Tally:
 
     @property
     def mean_confidence(self) -> float:
-        """Of the predicted labels; 1 if there are none."""
+        """The mean confidence of the predicted labels; 1 if there are none."""
         return float(self._sums.sum() / self.found.sum()) if self.found.any() else 1.0
 
 

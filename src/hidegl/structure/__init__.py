@@ -1,1 +1,3 @@
-"""§3.1–3.2: from rows to high-dense points, their tree, and the assignments of rows to points. Knows no label."""
+"""§3.1–3.2: from rows to high-dense points, their tree, and the assignments of rows to points. Nothing here depends on
+labels.
+"""

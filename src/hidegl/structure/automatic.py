@@ -1,4 +1,4 @@
-"""What "auto" means for the number of points and for the width of their assignments."""
+"""The value of "auto" for the number of points and for the width of their assignments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_edges
 
 MOST_POINTS, LEAST_ROWS_A_POINT = 1500, 4
-"""n_points="auto": at most this number of points, and at least this number of rows per point."""
+"""n_points="auto": the maximum number of points, and the minimum number of rows per point."""
 
 SHARED_BY = 2.0
 """sigma="auto": the number of points that share a row, as the exponential of the mean entropy of Z's rows."""
 
 SIGMA_ROWS, SIGMA_POINTS = 2000, 16
-"""How many rows, and how many of the points nearest to each, that is measured on."""
+"""The number of sampled rows, and of nearest points to each, from which σ is determined."""
 
 ROUNDING = 1e-12
 """Squared distances below this share of the points' squared lengths are taken as 0."""
@@ -31,16 +31,15 @@ def automatic_n_points(n_rows: int) -> int:
 
 
 def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
-    """The σ at which a row is shared by about two points: the mean entropy of the rows of Z is log 2.
-
-    That follows the scale of the data, as a share of the squared distance to the nearest point does, and their
-    dimension too: in many dimensions the nearest points are about equally far away, in few they are not, and the same
-    share would smooth over many points in the one and over none in the other. Learned from a sample of rows.
+    """The σ at which a row is shared by about two points: the mean entropy of the rows of Z is log 2. This σ adapts to
+    the scale of the data and to their dimension. A fixed share of the squared distance to the nearest point would only
+    adapt to the scale: in many dimensions, where the nearest points are about equally far away, it would spread a row
+    over many points, and in few dimensions over one. Learned from a sample of rows.
     """
     C = in_different_places(C)
     distances = on_host(nearest(rows.sample(SIGMA_ROWS, rng), rows.bring(C), min(SIGMA_POINTS, len(C)))[1])
     gaps = distances - distances.min(axis=1, keepdims=True)
-    if not gaps.any():  # one place, or all equally far: every σ gives the same answer
+    if not gaps.any():  # one place, or equal distances: every σ gives the same result
         return 1.0
     goal = np.log(min(SHARED_BY, (1 + len(C)) / 2))
 
@@ -51,12 +50,12 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
         return float(entropy.mean() - goal)
 
     positive = np.log(gaps[gaps > 0])
-    low, high = positive.min() - 3, positive.max() + 3  # here the entropy is that of ties alone, and of all points
+    low, high = positive.min() - 3, positive.max() + 3  # the entropy goes from that of ties to that of all points
     return float(np.exp(brentq(excess, low, high) if excess(low) < 0 else np.median(positive)))
 
 
 def in_different_places(C: Matrix) -> Matrix:
-    """The points, one for each place up to rounding: those in one place are joined in the tree by edges of length 0."""
+    """The points without duplicates up to rounding: coincident points are joined in the tree by edges of length 0."""
     heads, tails = tree_edges(search.searchable(C, 1) if isinstance(C, np.ndarray) else C)
     lengths = (C * C).sum(axis=1)
     same = ((C[heads] - C[tails]) ** 2).sum(axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])

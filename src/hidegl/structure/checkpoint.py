@@ -1,4 +1,4 @@
-"""A file that an interrupted fit resumes from: the structures that are learned, and the last step of the next one."""
+"""Checkpoints, from which an interrupted fit resumes: the finished structures, and the last step of the next one."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ from hidegl.structure.stages import Step
 from hidegl.structure.views import AnyPreparation, restored_preparation
 
 WIDTHS = "(1e-300, 1e300)"
-"""Of assignments: beyond, likelihoods of no data are finite."""
+"""The range of σ. Outside of it, likelihoods are not finite for any data."""
 
 
 class Checkpoint:
-    """The file of one fit. With no path, nothing is kept and nothing is found."""
+    """The checkpoint file of one fit. Without a path, nothing is written or read."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = None if path is None else Path(path)
         self._header: dict[str, Any] = {"finished": []}
         self._arrays: dict[str, NDArray[Any]] = {}
         self._found: Stored | None = None
-        """What an earlier start of the same fit has learned."""
+        """The results of an earlier, interrupted run of the same fit."""
 
     def open(
         self, rows: Rows, parameters: dict[str, Any], seed: int | None, *, n_models: int, n_features: int
     ) -> tuple[list[int], AnyPreparation] | None:
-        """The seeds and the preparation of an earlier start of the same fit, if there was one; `seed` None takes any.
-
-        What it has learned is then in `finished` and `step`.
+        """The seeds and the preparation of an earlier run of the same fit, or None. `seed` None matches any seed.
+        `finished` and `step` return what that run has learned.
         """
         if self.path is None:
             return None
@@ -49,7 +48,9 @@ class Checkpoint:
             return None
         header, arrays = read_archive(self.path, "checkpoint")
         if "fingerprint" not in header:
-            raise ValueError(f"checkpoint must name a checkpoint or no file, but {self.path} is something else")
+            raise ValueError(
+                f"checkpoint must name a checkpoint or a new file, but {self.path} is another kind of file"
+            )
         if header["fingerprint"] != self._header["fingerprint"] or seed not in (None, header.get("seed")):
             raise ValueError(
                 f"checkpoint {self.path} is of another fit (other rows, parameters or random_state): "
@@ -69,30 +70,32 @@ class Checkpoint:
         return seeds, preparation
 
     def _read(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take over a file, unless anything in it was changed."""
+        """Read the file, unless its content was changed."""
         del header["format"], arrays[HEADER]
         if header.pop("digest", None) != digest(header, arrays):
             raise ValueError("it was changed after it was written")
         self._header, self._arrays = header, arrays
 
     def begin(self, seed: int, seeds: list[int], preparation: AnyPreparation) -> None:
-        """A new fit: what every step is stored with."""
+        """Begin a new fit, with the values that are stored with every step."""
         self._header |= {"seed": seed, "seeds": seeds, **preparation.values}
         self._arrays = prefixed("preparation.", preparation.arrays)
 
     def as_damaged_file_error(self) -> AbstractContextManager[None]:
-        """A context in which an error is one of the file."""
+        """A context in which errors become a `DamagedFileError` of the file."""
         return as_damaged_file_error(self.path or "", "checkpoint")
 
     def finished(self, number: int) -> Stored | None:
-        """What is stored of a structure that was learned before, if it was."""
+        """The stored state of a finished structure; None if it is not finished."""
         if self._found is None or number >= len(self._found.several("finished")):
             return None
         with self.as_damaged_file_error():
             return self._found.part(str(number), self._found.several("finished")[number])
 
     def step(self, n_stages: int, columns: tuple[int, int] | None = None) -> Step | None:
-        """The last step of the structure that was being learned, once; it sees these columns of prepared rows."""
+        """The last step of the structure that was being learned, in these columns of prepared rows. It is returned
+        once.
+        """
         place = self._header.pop("step", None)
         if place is None or self._found is None:
             return None
@@ -111,7 +114,7 @@ class Checkpoint:
             self._write({**self._header, "step": place}, {**self._arrays, "step.C": on_host(step.C)})
 
     def finish(self, state: State) -> None:
-        """A structure is learned: the next one begins."""
+        """Store a finished structure; the next one begins."""
         values, arrays = state
         self._arrays.pop("step.C", None)
         self._arrays |= prefixed(f"{len(self._header['finished'])}.", arrays)
@@ -128,7 +131,7 @@ class Checkpoint:
 
 
 def digest(header: dict[str, Any], arrays: Arrays) -> str:
-    """Of all that a checkpoint holds: a change of any value would change the result of the fit."""
+    """A hash of the content of a checkpoint, because a change of any value would change the result of the fit."""
     found = hashlib.sha256(json.dumps(header, default=np.generic.item).encode())
     for name in sorted(arrays):
         found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
@@ -137,7 +140,7 @@ def digest(header: dict[str, Any], arrays: Arrays) -> str:
 
 
 def fingerprint(rows: Rows, parameters: dict[str, Any]) -> str:
-    """Of the rows, and of the parameters that the structures depend on."""
+    """A hash of the rows and of the parameters that the structures depend on."""
     text = json.dumps([__version__, rows.n_rows, parameters], default=lambda x: np.asarray(x).tolist())
     found = hashlib.sha256(text.encode())
     for block in rows.fingerprint_blocks():

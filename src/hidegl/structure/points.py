@@ -4,7 +4,7 @@
 
 Each iteration computes the tree of the points, the assignments Z (E-step), and C = (Ξ + λ1 L)⁻¹ ZᵀX (M-step). Each of
 the three maximises the same quantity in one of its arguments, so the objective never decreases. With λ1 = 0, one
-entry a row and σ → 0, it is k-means, which is how the points start: one pass over the rows serves both.
+entry a row and σ → 0, it is k-means, which gives the start. Both use the same pass over the rows.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_cost, tree_edges
 
 SEEDING_ROWS = 5
-"""Rows per point that the k-means++ seeding samples."""
+"""The number of rows per point in the sample for k-means++ seeds."""
 
 LLOYD_STEPS = 2
-"""The learning goes on from the start, so the start need not converge."""
+"""The number of Lloyd steps of the start. It need not converge, because the learning continues from it."""
 
 ANCHORING = 1e-10
-"""A point's pull to where it was, as a share of one row: points that no row reaches stay where they are."""
+"""The weight of a point's old position, in rows, so that points that no row reaches do not move."""
 
 
 @dataclass(frozen=True)
 class HighDensePoints:
-    """What Algorithm 1's loop learns, and how it went."""
+    """The result of the loop of Algorithm 1, and its course."""
 
     C: Matrix
     tree: tuple[Any, Any]
@@ -70,7 +70,7 @@ STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
 
 
 def lloyd_step(rows: Rows, C: Matrix) -> Matrix:
-    """Every point moves to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0."""
+    """Move every point to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0."""
     mass, ZtX, _ = rows.sum(expectation_sums, searchable(rows, C, 1), 1.0, 1)
     return maximisation(mass, ZtX, C)
 
@@ -88,13 +88,12 @@ def learn_points(
     history: Sequence[float] = (),
     report: Callable[[HighDensePoints], None] | None = None,
 ) -> HighDensePoints:
-    """Algorithm 1, lines 2–7, from the points C. One pass over the rows an iteration, O(nkd), which sends k×d.
-
-    With `relaxation` above 1, each step goes that many times as far, which halves the number of iterations; one that
-    would lower the objective is taken back and done plainly. Stops when the objective gains less than `tol` times σ a
-    row. The tree returned is that of the points returned, where Algorithm 1 leaves it one step behind. `history` holds
-    the objectives of the iterations before C, when the learning goes on from a checkpoint; `report` sees what was
-    learned after each iteration.
+    """Algorithm 1, lines 2–7, from the points C. Each iteration takes one pass over the rows, O(nkd), which sends k×d.
+    With `relaxation` above 1, each step is multiplied by it, which halves the number of iterations. A step that would
+    lower the objective is undone and repeated without relaxation. Stops when the objective gains less than `tol` times
+    σ a row. The returned tree is that of the returned points; in Algorithm 1 it is one step behind. `history` has the
+    objectives of earlier iterations when the learning continues from a checkpoint. `report` is called with the state
+    after each iteration.
     """
     history = list(history)
     learned, change = None, np.inf
@@ -103,7 +102,9 @@ def learn_points(
         points = searchable(rows, C, n_nearest)
         mass, ZtX, log_likelihood = rows.sum(expectation_sums, points, sigma, n_nearest)
         tree = tree_edges(points)
-        following = maximisation(mass, ZtX, C, lambda1, tree)  # before the value is read: a device works on meanwhile
+        following = maximisation(
+            mass, ZtX, C, lambda1, tree
+        )  # before the value is read, so that a device computes meanwhile
         value = objective(log_likelihood, C, tree, sigma=sigma, lambda1=lambda1)
         if not np.isfinite(value):
             raise ValueError(f"sigma={sigma} does not fit the scale of the data: the likelihood is not finite")
@@ -112,7 +113,7 @@ def learn_points(
             if change < 0 and C is not plain:
                 C = plain
                 continue
-            if change < 0 and learned is not None:  # the gain is below rounding: the points before were as good
+            if change < 0 and learned is not None:  # the gain is below rounding, so the points before are used
                 return replace(learned, converged=True, change=0.0)
         history.append(value)
         learned = HighDensePoints(C, tree, np.array(history), len(history) - 1, change <= tol, change)
@@ -125,7 +126,7 @@ def learn_points(
 
 
 def expectation_sums(X: Any, C: Any, sigma: float, n_nearest: int) -> tuple[Any, ...]:
-    """The E-step on a block of rows, and what the M-step needs of it: Ξ's diagonal, ZᵀX, and the block's f(C)."""
+    """The E-step on a block of rows, reduced to what the M-step needs: Ξ's diagonal, ZᵀX, and the block's f(C)."""
     Z, log_likelihood = assign(X, C, sigma, n_nearest)
     return *Z.point_sums(X), log_likelihood
 
@@ -133,7 +134,9 @@ def expectation_sums(X: Any, C: Any, sigma: float, n_nearest: int) -> tuple[Any,
 def maximisation(
     mass: Vector, ZtX: Matrix, C: Matrix, lambda1: float = 0.0, tree: tuple[Any, Any] | None = None
 ) -> Matrix:
-    """The M-step, eq. C: (Ξ + λ1 L) C = ZᵀX, with rows for the paper's columns, L the Laplacian of the tree. O(kd)."""
+    """The M-step, eq. C: (Ξ + λ1 L) C = ZᵀX, where L is the Laplacian of the tree. Our rows are the paper's columns.
+    O(kd).
+    """
     mass, ZtX = mass + ANCHORING, ZtX + ANCHORING * C
     if tree is None:
         return ZtX / mass[:, None]
@@ -141,10 +144,10 @@ def maximisation(
 
 
 def objective(log_likelihood: Any, C: Matrix, tree: tuple[Any, Any], *, sigma: float, lambda1: float) -> float:
-    """What the M-step maximises: (σ/2) f(C) − (λ1/4) Σ Σ G ‖c − c'‖²."""
+    """The objective that the M-step maximises: (σ/2) f(C) − (λ1/4) Σ Σ G ‖c − c'‖²."""
     return float(sigma / 2 * log_likelihood - lambda1 / 4 * tree_cost(C, tree))
 
 
 def assignments(X: Any, C: Any, sigma: float, n_nearest: int) -> Assignments:
-    """The E-step on a block of rows, Z alone."""
+    """The E-step on a block of rows, which returns Z."""
     return assign(X, C, sigma, n_nearest)[0]

@@ -1,8 +1,8 @@
-"""From the user's columns to those the method sees: one row-wise map, learned from a sample of the rows.
+"""The preparation of rows: one row-wise map, learned from a sample of the rows.
 
     x ↦ ((x, or x/‖x‖, or x cut to bounds) − offset) / scale · basis
 
-Only distances matter afterwards, so the offset changes nothing but keeps float32 exact. `restore` goes back.
+The method uses distances only, so the offset has no effect but keeps float32 exact. `restore` is the inverse.
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ from hidegl.rows.local import LocalRows
 PREPROCESSES, DTYPES = ("unit", "standardize"), ("float16", "float32", "float64")
 
 FEW_COLUMNS = 30
-"""Up to here, columns are taken as measurements in units of their own, and standardised."""
+"""Up to this number, columns are regarded as measurements with different units, and standardised."""
 
 LENGTHS_MATTER = 0.25
-"""With this share of the variance in the lengths of rows, lengths are what was measured, and must not be scaled away.
+"""If the lengths of rows have this share of the variance, they carry information, so rows are not scaled to length 1.
 Pixels and counts, which are often 0, have a small share: they differ by direction."""
 
 OUTWEIGHS = 100
-"""A column with a standard deviation this many times the median one has another unit, and would dominate."""
+"""If a standard deviation is this many times the median one, the column has another unit, and would dominate."""
 
 MANY_COLUMNS = 100
-"""Above this number, signed columns are taken for an embedding, and principal components make distances better."""
+"""Above this number, columns with negative values are regarded as an embedding, and principal components improve
+distances.
+"""
 
 MOST_COMPONENTS = 200
-"""No more principal components than this."""
+"""The maximum number of principal components."""
 
 EXPLAINED, EXPLAINED_OF_AMOUNTS = 0.9, 0.8
-"""As many components as explain this part of the variance: in an embedding each direction may carry meaning, while
-amounts (pixels, counts: no value is negative) repeat themselves, and their small components are noise.
+"""The share of the variance that components explain, for embeddings, and for amounts (pixels and counts, never
+negative). Every direction of an embedding may matter, while amounts are redundant, and their small components noise.
 """
 
 SAMPLE_ROWS = 5_000
-"""How many rows the map is learned from."""
+"""The number of rows from which the map is learned."""
 
 FLOAT64_NUMBERS = 5_000_000
 """Up to this number of values, float64 input is computed in float64."""
@@ -58,21 +60,23 @@ DENSE_COLUMNS = 2000
 """Up to this number of columns, a sparse sample is made dense."""
 
 MAX_SIZE = 1e140
-"""Beyond it, sums of squares overflow in float64."""
+"""The maximum value: sums of squares of larger ones overflow in float64."""
 
 LARGEST_HALF = 6e4
-"""Where half precision ends."""
+"""The largest number of half precision."""
 
 FEW_MOVED = 1e-3
-"""Half precision is used if rounding matters for at most this share of the rows."""
+"""The maximum share of rows for which rounding matters, if half precision is used."""
 
 FLOAT32_RANGE = (1e-12, 1e12)
-"""Columns whose standard deviation is outside are computed in float64: squares of float32 overflow and vanish soon."""
+"""The range of standard deviations for float32. Outside of it, squares of float32 would overflow or underflow."""
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """A learned map of rows. `basis` has orthonormal columns; None stands for the identity, and for no bounds."""
+    """A learned map of rows. `basis` has orthonormal columns; A `basis` of None is the identity, and `bounds` of None
+    are no bounds.
+    """
 
     preprocess: str | None
     dtype: str
@@ -83,7 +87,7 @@ class Preparation:
 
     spans: ClassVar[tuple[None]] = (None,)
     learned: ClassVar[tuple[None]] = (None,)
-    """As of several views: the only one has all columns, and was not learned from labels."""
+    """The counterpart of `ViewPreparations.learned`: the only view was not learned from labels."""
 
     @property
     def parts(self) -> tuple[Preparation, ...]:
@@ -95,23 +99,23 @@ class Preparation:
         return len(self.offset) if self.basis is None else self.basis.shape[1]
 
     def of(self, rows: Rows) -> Rows:
-        """The rows prepared, lazily."""
+        """The prepared rows, lazily."""
         return rows.map(prepare, self)
 
     @property
     def values(self) -> dict[str, Any]:
-        """Its plain values by name, for a file; `restored` reads them."""
+        """The plain values for a file, by name; `restored` reads them."""
         return {"preprocess": self.preprocess, "dtype": self.dtype}
 
     @property
     def arrays(self) -> dict[str, NDArray[np.float64]]:
-        """Its arrays by name, for a file; `restored` reads them."""
+        """The arrays for a file, by name; `restored` reads them."""
         named = {"offset": self.offset, "bounds": self.bounds, "scale": self.scale, "basis": self.basis}
         return {name: array for name, array in named.items() if array is not None}
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        """From a file; afterwards its sizes d (columns of X) and r (columns of prepared rows) are known."""
+        """Read from a file. It defines the sizes d (columns of X) and r (columns of prepared rows)."""
         preprocess, dtype = stored.one_of("preprocess", (None, *PREPROCESSES)), stored.one_of("dtype", DTYPES)
         offset = stored.array("offset", "numbers", "d", f"[{-MAX_SIZE}, {MAX_SIZE}]")
         bounds = stored.array("bounds", "numbers", "2 d", NOT_NAN) if stored.has("bounds") else None
@@ -125,13 +129,13 @@ class Preparation:
         return cls(preprocess, dtype, offset, bounds, scale, basis)
 
     def restore(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points in the user's columns (of rows with unit length, for "unit")."""
+        """Points in the columns of X (of rows with length 1, for "unit")."""
         points = C if self.basis is None else C @ self.basis.T
         return (points if self.scale is None else points * self.scale) + self.offset
 
 
 def prepare(block: Any, preparation: Preparation) -> Any:
-    """The map on a block of rows: dense, in the working precision."""
+    """Apply the map to a block of rows. The result is dense, in the working precision."""
     dtype = operations(block).working_precision(block, preparation.dtype)
     computed = "float32" if dtype == "float16" else dtype
     X = as_float(block, computed)
@@ -142,23 +146,25 @@ def prepare(block: Any, preparation: Preparation) -> Any:
             return cast(X @ basis / lengths - preparation.offset @ preparation.basis, dtype)
         X = unit_rows(X)
     X = project_sparse(X, preparation, computed) if sp.issparse(X) else project(X, preparation, computed)
-    # A row this far away is as far from every point; beyond it, squares overflow.
+    # Beyond this distance, squares overflow, and differences between points do not matter.
     limit = LARGEST_HALF if dtype == "float16" else furthest(dtype)
     return contiguous(cast(xp.clip(X, -limit, limit), dtype))
 
 
 def furthest(dtype: str) -> float:
-    """The largest value of a prepared row, in the precision that processors compute in."""
+    """The maximum value of a prepared row, for this precision."""
     return float(np.finfo(np.float64 if dtype == "float64" else np.float32).max ** 0.5) / 1e3
 
 
 def furthest_point(dtype: str) -> float:
-    """The largest value of a learned point: an over-relaxed step may go somewhat beyond the rows."""
+    """The maximum value of a learned point: an over-relaxed step may leave the range of the rows."""
     return 4 * furthest(dtype)
 
 
 def project(X: Any, preparation: Preparation, dtype: str) -> Any:
-    """The offset is taken off before the precision is reduced, because it may be far larger than the differences."""
+    """Project a dense block. The offset is subtracted before the precision is reduced, because it may be far larger
+    than the differences between rows.
+    """
     if preparation.bounds is not None:
         X = namespace(X).clip(X, *cast(preparation.bounds, X.dtype))
     X = X - cast(preparation.offset, X.dtype)
@@ -171,7 +177,7 @@ def project(X: Any, preparation: Preparation, dtype: str) -> Any:
 
 
 def project_sparse(X: Any, preparation: Preparation, dtype: str) -> Any:
-    """The same with the offset moved behind the product, so that a block with many columns stays sparse."""
+    """Project a sparse block. The offset is subtracted after the product, so that the block stays sparse."""
     if preparation.basis is None or preparation.bounds is not None:
         return project(dense(X), preparation, dtype)
     basis = preparation.basis if preparation.scale is None else preparation.basis / preparation.scale[:, None]
@@ -179,7 +185,7 @@ def project_sparse(X: Any, preparation: Preparation, dtype: str) -> Any:
 
 
 def as_float(block: Any, dtype: str) -> Any:
-    """Wide enough for the block's own numbers and for the working precision."""
+    """The block in a precision that represents its numbers and is at least the working precision."""
     xp = namespace(block)
     return cast(block, xp.result_type(block.dtype, getattr(xp, dtype)))
 
@@ -189,7 +195,7 @@ def dense(X: Any) -> Any:
 
 
 def safe_lengths(X: Any) -> Any:
-    """The lengths of the rows (b, 1), 1 for rows of zeros; None if their squares overflow or vanish."""
+    """The lengths of the rows (b, 1), 1 for rows of zeros; None if squares overflow or underflow."""
     xp = namespace(X)
     squares = xp.einsum("ij,ij->i", X, X)[:, None]
     limits = xp.finfo(X.dtype)
@@ -200,7 +206,9 @@ def safe_lengths(X: Any) -> Any:
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of length 1, zero rows left as they are. Divided by the largest entry first where squares would overflow."""
+    """Rows scaled to length 1; rows of zeros do not change. If squares would overflow, rows are first divided by their
+    largest entry.
+    """
     if sp.issparse(X):
         return normalize(normalize(X, norm="max"))
     if (lengths := safe_lengths(X)) is not None:
@@ -221,7 +229,7 @@ def check_preparation(preprocess: Any, n_components: Any) -> None:
 def learn_preparation(
     rows: Rows, *, preprocess: str | None, n_components: int | str | None, rng: np.random.Generator
 ) -> Preparation:
-    """Learn the map from a sample of rows. What "auto" means is decided here."""
+    """Learn the map from a sample of rows, and choose what is "auto"."""
     drawn = rows.sample(SAMPLE_ROWS, rng)
     sample = as_float(drawn, "float64")
     xp = namespace(sample)
@@ -259,7 +267,7 @@ def learn_preparation(
 
 
 def prepared(X: Any, *, preprocess: str | None = "auto", n_components: int | str | None = "auto") -> Any:
-    """An array as HiDeGL prepares it."""
+    """An array, prepared as HiDeGL does it."""
     rows = LocalRows(X)
     rng = np.random.default_rng(0)
     return rows.map(
@@ -268,12 +276,12 @@ def prepared(X: Any, *, preprocess: str | None = "auto", n_components: int | str
 
 
 def divided(sample: Any, scale: Any) -> Any:
-    """Each column by a number of its own."""
+    """The columns, each divided by its own number."""
     return sample @ sp.diags_array(1 / scale) if hasattr(sample, "toarray") else sample / scale
 
 
 def half_is_enough(X: Any) -> bool:
-    """Whether rounding to half precision moves hardly a row by a hundredth of its distance to the nearest of others."""
+    """Whether rounding to half precision moves nearly all rows by less than a hundredth of their nearest distance."""
     rounded = cast(cast(X, "float16"), "float32")
     moved = namespace(X).sum((X - rounded) ** 2, axis=1)[::2]
     _, distances = nearest(X[::2], X[1::2], 1)
@@ -281,8 +289,8 @@ def half_is_enough(X: Any) -> bool:
 
 
 def automatic_preprocess(sample: Any) -> str | None:
-    """Measurements, which are few columns or have units of their own or rows that differ by length: standardise.
-    Otherwise, if no value is negative (counts, pixels) or there are very many columns (embeddings): unit rows.
+    """The value for "auto". Measurements (few columns, different units, or rows whose lengths differ) are standardised.
+    Otherwise, rows are scaled to length 1 if no value is negative (counts, pixels) or columns are many (embeddings).
     """
     d = sample.shape[1]
     deviation = on_host(column_statistics(sample)[1])
@@ -303,9 +311,9 @@ def variance_of_lengths(sample: Any) -> float:
 
 
 def column_bounds(sample: Any) -> Any:
-    """The bounds of each column (2, d). An outlier beyond them would inflate the deviation and drag the tree along.
-
-    Ten times as far from the median as 95 % of the values are; everywhere, for a column that hardly ever changes.
+    """The bounds of each column (2, d). They are ten times as far from the median as 95 % of the values, and infinite
+    for columns that are nearly constant. Outliers beyond them would inflate the standard deviation and distort the
+    tree.
     """
     if sp.issparse(sample):
         return None
@@ -317,7 +325,7 @@ def column_bounds(sample: Any) -> Any:
 
 
 def column_statistics(sample: Any) -> tuple[Any, Any]:
-    """The mean and the standard deviation of each column; 0 for the latter where it is constant up to rounding."""
+    """The mean and the standard deviation of each column; the latter is 0 if the column is constant up to rounding."""
     xp = namespace(sample)
     if sp.issparse(sample):
         mean, variance = mean_variance_axis(sample, axis=0)
@@ -343,7 +351,9 @@ def principal_components(
     else:
         centred = sample - sample.mean(axis=0)
         covariance = centred.T @ centred
-        values, vectors = on_host(tuple(namespace(sample).linalg.eigh(covariance)))  # faster than a search for some
+        values, vectors = on_host(
+            tuple(namespace(sample).linalg.eigh(covariance))
+        )  # faster than computing only the largest
         basis, explained = vectors[:, : -most - 1 : -1], values[: -most - 1 : -1] / (values.sum() or 1)
     if n_components == "auto":
         basis = basis[:, : 1 + np.searchsorted(np.cumsum(explained), share)]

@@ -1,8 +1,7 @@
-"""How points are learned: a start, then stages on more and more rows.
-
-A few hundred rows per point determine the points well, and early iterations need fewer. So the points start and settle
-on a small sample, and the last stage reads all rows, or as many as the points need. The penalty of a sample is scaled
-with its size, so that every stage has the same objective up to the noise of sampling.
+"""The stages in which points are learned, each on more rows. A few hundred rows per point determine the points well,
+and early iterations need fewer. So the points start and converge on a small sample, and the last stage reads all rows,
+or as many as the points need. The penalty of a sample is scaled with its size, so that every stage has the same
+objective up to the noise of sampling.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from hidegl.structure.automatic import automatic_sigma, in_different_places
 from hidegl.structure.points import STARTS, HighDensePoints, learn_points
 
 WARM_UP = ((32, 6), (64, 4))
-"""The stages before the last: rows per point, and the most iterations."""
+"""The stages before the last one: rows per point, and the maximum number of iterations."""
 
 ROWS_PER_POINT, FEWER_PER_POINT, MANY_ROWS = 256, 64, 100_000
-"""learning_rows="auto": rows per point of the last stage; fewer, but not less than the third number, if there would be
-more than that. With few points more rows gain accuracy and cost little; with many points they gain none.
+"""learning_rows="auto": the last stage has ROWS_PER_POINT, up to MANY_ROWS in all; more only if FEWER_PER_POINT need
+them. With few points, more rows gain accuracy and cost little; with many points they gain none.
 """
 
 LEARNING_NEAREST = 3
-"""How many points a row is assigned to while they are learned. Its 3 nearest have most of its weight."""
+"""The number of points that a row is assigned to during the learning. The 3 nearest have most of its weight."""
 
 RELAXATION = 1.8
-"""Each step goes this many times as far as the M-step says. Beyond 2 it would not converge."""
+"""The factor by which each M-step is multiplied (over-relaxation). Above 2 it would not converge."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,21 @@ class LearningPlan:
     max_iter: int = 100
     tol: float = 3e-3
     widening: float = 1.0
-    """Multiplies σ once the points are learned."""
+    """The factor by which σ is multiplied after the learning."""
 
     columns: tuple[int, int] | None = None
     """The columns of prepared rows that are learned from, as a range; None: all."""
 
     @property
     def assigned_points(self) -> int:
-        """How many points a row is assigned to in the end."""
+        """The number of points that a row is assigned to after the learning."""
         return min(self.n_nearest or self.n_points, self.n_points)
 
     def stages(self, n_rows: int) -> list[Stage]:
         return learning_stages(n_rows, self.n_points, self.learning_rows, self.max_iter)
 
     def reads_all(self, n_rows: int) -> bool:
-        """Whether the last stage reads all rows; otherwise one pass over all of them is all there is."""
+        """Whether the last stage reads all rows. If not, there is only one pass over all rows."""
         return self.stages(n_rows)[-1].n_rows == n_rows
 
 
@@ -76,7 +75,9 @@ class Stage:
 
 
 def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_iter: int) -> list[Stage]:
-    """None: Algorithm 1 as it stands, on all rows. A stage is worth its start if the next one reads twice as much."""
+    """The stages for n rows. learning_rows=None: Algorithm 1 of the paper, on all rows. A stage is left out unless the
+    next one reads at least twice as many rows.
+    """
     automatic = min(ROWS_PER_POINT * k, max(FEWER_PER_POINT * k, MANY_ROWS))
     wanted = automatic if learning_rows == "auto" else int(learning_rows or n_rows)
     stages = [Stage(min(max(wanted, k), n_rows), max_iter)]
@@ -88,7 +89,7 @@ def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_it
 
 @dataclass(frozen=True)
 class Step:
-    """The state of an unfinished learning: all that is needed to resume it."""
+    """The state of an unfinished learning, from which it can resume."""
 
     sigma: float
     stage: int
@@ -105,7 +106,7 @@ def learn_in_stages(
     progress: Progress,
     keep: Callable[[Step], None],
 ) -> tuple[HighDensePoints, float]:
-    """The points after the last stage, and σ. `keep` sees each step."""
+    """The points after the last stage, and σ. `keep` is called with each step."""
     stages, step = plan.stages(rows.n_rows), resumed
     for number in range(resumed.stage if resumed else 0, len(stages)):
         stage = stages[number]
@@ -129,7 +130,7 @@ def learn_in_stages(
 
 
 def first_step(plan: LearningPlan, part: Rows, rows: Rows, rng: np.random.Generator) -> Step:
-    """Where the points start, from a part of the rows; and the width of the assignments, from all of them."""
+    """The start of the points, from a part of the rows, and the width of the assignments, from all rows."""
     C: Any = plan.start
     if isinstance(C, str):
         C = in_different_places(STARTS[C](part, plan.n_points, rng))
@@ -145,7 +146,7 @@ def learn_stage(
     n_rows: int,
     report: Callable[[HighDensePoints], None],
 ) -> HighDensePoints:
-    """One stage, on a part of the n rows. learning_rows=None: Algorithm 1 of the paper as it stands."""
+    """Learn one stage, on a part of the n rows."""
     as_in_the_paper = plan.learning_rows is None
     n_nearest = plan.assigned_points if as_in_the_paper else min(plan.assigned_points, LEARNING_NEAREST)
     return learn_points(

@@ -1,6 +1,5 @@
-"""What Algorithm 1 learns from rows, lines 1–7: points, their tree, and the assignments of rows to points.
-
-A `Structure` is frozen and knows no label and no estimator. Everything that labels need of the rows is in it.
+"""The structure that lines 1–7 of Algorithm 1 learn from rows: points, their tree, and the assignments of rows to
+points. A `Structure` is frozen, and independent of labels and estimators. Labels need nothing else of the rows.
 """
 
 from __future__ import annotations
@@ -34,27 +33,27 @@ from hidegl.structure.tree import checked_tree, edges
 
 @dataclass(frozen=True)
 class Record:
-    """How the learning went."""
+    """The course of the learning."""
 
     objective: Vector
-    """At each iteration of the last stage."""
+    """The objective at each iteration of the last stage."""
 
     n_iter: int
     converged: bool
     learning_rows: int
-    """How many rows the last stage read."""
+    """The number of rows that the last stage read."""
 
 
 @dataclass(frozen=True)
 class PointSums:
-    """Sums over Z: the mass Zᵀ1 (k,), and B = ZᵀZ (k, k), dense or sparse, as long as it is needed."""
+    """Sums over Z: the mass Zᵀ1 (k,), and B = ZᵀZ (k, k), dense or sparse; None after it was freed."""
 
     mass: Vector
     B: Any = field(default=None, repr=False)
 
     @classmethod
     def over(cls, Z: Rows) -> PointSums:
-        """One pass, which sends k×k."""
+        """Compute the sums by one pass, which sends k×k."""
         B, mass = on_host(Z.sum(gram_sums))
         return cls(mass, B)
 
@@ -81,7 +80,7 @@ class Structure:
 
     @classmethod
     def of(cls, points: HighDensePoints, sigma: float, plan: LearningPlan, n_rows: int) -> Structure:
-        """Learned points; the rows are yet to be assigned to them."""
+        """A structure of learned points, to which no rows are assigned yet."""
         record = Record(points.objective, points.n_iter, points.converged, plan.stages(n_rows)[-1].n_rows)
         n_nearest = min(plan.assigned_points, len(points.C))
         return cls(points.C, points.G, sigma * plan.widening, n_nearest, record, plan.columns)
@@ -91,7 +90,7 @@ class Structure:
         return rows.seen(self.columns).map(assignments, self.searchable(rows), self.sigma, self.n_nearest)
 
     def searchable(self, rows: Rows) -> Any:
-        """The points for the E-step on these rows, with an index where there are many; it is built once."""
+        """The points for the E-step on these rows. Many points have a search index, which is built once."""
         brought = rows.bring(self.C)
         return self._index if brought is self.C else brought
 
@@ -100,16 +99,16 @@ class Structure:
         return search.searchable(self.C, self.n_nearest)
 
     def assigned(self, rows: Rows) -> Structure:
-        """The same structure with the assignments of its rows, and their sums."""
+        """The structure with the assignments of its rows, and their sums."""
         Z = self.assign(rows).persist()
         return replace(self, assigned_rows=Z, sums=PointSums.over(Z))
 
     def without_gram(self) -> Structure:
-        """The same without B, which is as large as a factor that is made from it; `point_sums` takes it again."""
+        """The structure without B, which takes much memory; `point_sums` computes it again."""
         return self if self.sums is None else replace(self, sums=PointSums(self.sums.mass))
 
     def point_sums(self) -> tuple[Any, Vector]:
-        """B and the mass, those at hand or from one pass over Z."""
+        """B and the mass: the stored ones, or from one pass over Z."""
         taken = PointSums.over(self.Z) if self.sums is None or self.sums.B is None else self.sums
         return taken.B, taken.mass
 
@@ -119,35 +118,37 @@ class Structure:
 
     @property
     def mass(self) -> Vector:
-        """How many rows each point has, Zᵀ1."""
+        """The mass of each point, in rows: Zᵀ1."""
         return self.point_sums()[1] if self.sums is None else self.sums.mass
 
     @property
     def Z(self) -> Rows:
         """The assignments, unless this structure was loaded and they were too large to be saved."""
         if self.assigned_rows is None:
-            raise NotFittedError("the rows of the fit were too many to be saved with the model: call predict on them")
+            raise NotFittedError(
+                "the model was saved without its rows, because they were too many: call predict on them"
+            )
         return self.assigned_rows
 
     @property
     def is_kept(self) -> bool:
-        """Whether the assignments are computed already, so that a pass over them is cheap."""
+        """Whether the assignments are stored, so that a pass over them is cheap."""
         return self.assigned_rows is not None and self.assigned_rows.is_kept
 
     @property
     def edge_lengths(self) -> Vector:
-        """Of the tree, between prepared points."""
+        """The lengths of the tree's edges, between prepared points."""
         heads, tails = edges(self.tree)
         return np.linalg.norm(self.C[heads] - self.C[tails], axis=1)
 
     def points_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The point that each of these rows belongs to most."""
+        """The nearest point of each of these rows."""
         return self.Z.take(rows).strongest.astype(np.intp)
 
     # Files
 
     def state(self, *, single: bool = False) -> State:
-        """Plain values and arrays for a file; points in single precision, in which they meet rows, if asked for."""
+        """Plain values and arrays for a file. With `single`, points are in single precision, as E-steps use them."""
         values = {
             "sigma": self.sigma,
             "n_nearest": self.n_nearest,
@@ -164,7 +165,7 @@ class Structure:
         return values, arrays
 
     def state_with_rows(self) -> State:
-        """With the assignments, if they are kept."""
+        """The state with the assignments, if they are stored."""
         values, arrays = self.state()
         if self.is_kept:
             Z = self.Z.collect()
@@ -173,7 +174,7 @@ class Structure:
 
     @classmethod
     def restored(cls, stored: Stored, dtype: str = "float64") -> Structure:
-        """From a file with the sizes n (rows) and r (columns of prepared rows, which are computed in this dtype)."""
+        """Read from a file with the sizes n (rows) and r (columns of prepared rows, which have this dtype)."""
         columns = stored.span("seen", stored.sizes["r"]) if stored.has("seen") else None
         if columns is not None:
             stored.sizes["r"] = columns[1] - columns[0]
@@ -202,7 +203,7 @@ class Structure:
 def learn_structures(
     rows: Rows, plans: Sequence[LearningPlan], seeds: Sequence[int], checkpoint: Checkpoint, progress: Progress
 ) -> Iterator[Structure]:
-    """A structure of the prepared rows for each plan and seed; those that a checkpoint holds are not learned again."""
+    """A structure of the prepared rows for each plan and seed. Those in the checkpoint are not learned again."""
     for number, (plan, seed) in enumerate(zip(plans, seeds, strict=True)):
         progress.model(number + 1, len(plans))
         stored = checkpoint.finished(number)
@@ -228,7 +229,7 @@ def learn_structure(rows: Rows, plan: LearningPlan, seed: int, checkpoint: Check
     )
     if not points.converged and plan.max_iter > 0:
         warn_user(
-            f"the points did not settle within max_iter={plan.max_iter} iterations: the last one gained "
+            f"the points did not converge within max_iter={plan.max_iter} iterations: the last one gained "
             f"{points.change:.1e}, more than tol={plan.tol:.1e}; raise max_iter or tol",
             ConvergenceWarning,
         )

@@ -19,10 +19,10 @@ def spanning_tree(C: NDArray[np.float64]) -> sp.csr_array:
 
 
 def tree_edges(C: Any) -> tuple[Any, Any]:
-    """The two ends of each edge of that tree, where the points are.
+    """The two ends of each edge of that tree, on the device of the points.
 
-    Prim's algorithm instead of the paper's Kruskal: on a complete graph it need not sort k² edges. It takes
-    coincident points as they are, where scipy's `minimum_spanning_tree` reads a distance of 0 as "no edge".
+    Prim's algorithm instead of the paper's Kruskal: on a complete graph it need not sort k² edges. Coincident points
+    are joined by edges of length 0, which scipy's `minimum_spanning_tree` would read as "no edge".
     """
     return operations(C).tree_edges(C)
 
@@ -34,9 +34,9 @@ def adjacency(heads: NDArray[np.intp], tails: NDArray[np.intp], k: int) -> sp.cs
 
 
 def checked_tree(ends: NDArray[np.intp], k: int) -> sp.csr_array:
-    """The matrix of the edges with these ends (2, k − 1), if they are a tree over k points."""
+    """The matrix of the edges with these ends (2, k − 1); an error unless they are a tree over k points."""
     G = adjacency(ends[0], ends[1], k)
-    if connected_components(G, directed=False)[0] != 1:  # k − 1 edges that join all points: none is double
+    if connected_components(G, directed=False)[0] != 1:  # k − 1 edges that join all points have no duplicates
         raise ValueError("tree must join all points")
     return G
 

@@ -1,7 +1,7 @@
 """Several descriptions of the same rows, called views: ranges of the columns of X, each with a preparation of its own.
 
-Layers of a network, or pixels and a network, describe the same row in different ways. A view is prepared by itself, and
-the prepared views are one matrix again. A structure or a classifier sees the columns of one view.
+Layers of a network, or pixels and a network, describe the same row in different ways. Each view is prepared separately,
+and the prepared views are one matrix again. A structure or a classifier uses the columns of one view.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hidegl.rows.reading import joined_views
 from hidegl.structure.preparation import DTYPES, Preparation, learn_preparation, prepare
 
 MOST_VIEWS = 5
-"""The number of pairs of experts grows with its square."""
+"""The maximum number of views. The number of pairs of experts grows with its square."""
 
 Span = tuple[int, int]
 """The first column of a view, and the one after its last."""
@@ -31,13 +31,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class LearnedView:
-    """How to judge a view that was learned from labels, which cannot judge it themselves.
-
-    For each fold of the labels, there are vectors that were learned without it.
+    """Held-out vectors of a view that was learned from labels: for each fold of the labels, vectors that were learned
+    without it. Only these can show how good the view is.
     """
 
     rows: NDArray[np.intp]
-    """The numbers of some rows (m,): first those with a label, then others."""
+    """The numbers of m rows: first those with a label, then others."""
 
     folds: NDArray[np.intp]
     """The fold of each row with a label (l,)."""
@@ -52,7 +51,7 @@ class LearnedView:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays by name, for a file."""
+        """Its arrays for a file, by name."""
         return {"rows": self.rows, "folds": self.folds, "vectors": self.vectors}
 
     @classmethod
@@ -70,21 +69,21 @@ class ViewPreparations:
     names: tuple[str, ...]
     parts: tuple[Preparation, ...]
     learned: tuple[LearnedView | None, ...]
-    """How to judge the views that were learned from labels."""
+    """Held-out vectors of the views that were learned from labels; None for other views."""
 
     @property
     def views(self) -> dict[str, int]:
-        """The number of columns of X that each view has, by its name."""
+        """The number of columns of each view in X, by its name."""
         return {name: len(part.offset) for name, part in zip(self.names, self.parts, strict=True)}
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The columns of prepared rows that each view has."""
+        """The columns of each view in prepared rows."""
         return spans_of([part.width for part in self.parts])
 
     @property
     def preprocess(self) -> str | None:
-        """How the first view is scaled."""
+        """The scaling of the first view."""
         return self.parts[0].preprocess
 
     @property
@@ -93,17 +92,17 @@ class ViewPreparations:
         return self.parts[0].dtype
 
     def of(self, rows: Rows) -> Rows:
-        """The rows prepared, lazily."""
+        """The prepared rows, lazily."""
         return rows.map(prepare_views, self.parts)
 
     @property
     def values(self) -> dict[str, Any]:
-        """Its plain values by name, for a file."""
+        """Its plain values for a file, by name."""
         return {"views": [{"name": name, **part.values} for name, part in zip(self.names, self.parts, strict=True)]}
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays by name, for a file."""
+        """Its arrays for a file, by name."""
         arrays: dict[str, NDArray[Any]] = {}
         for number, (part, learned) in enumerate(zip(self.parts, self.learned, strict=True)):
             arrays |= prefixed(f"{number}.", part.arrays)
@@ -112,7 +111,7 @@ class ViewPreparations:
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        """From a file; afterwards its sizes d (columns of X) and r (columns of prepared rows) are known."""
+        """Read from a file. It defines the sizes d (columns of X) and r (columns of prepared rows)."""
         names, parts, learned = [], [], []
         for number, values in enumerate(stored.several("views")):
             own = stored.part(str(number), values)
@@ -154,12 +153,12 @@ def learn_views(
 
 
 def restored_preparation(stored: Stored) -> AnyPreparation:
-    """Of one view or of several, from a file."""
+    """The preparation of one view or of several, from a file."""
     return (ViewPreparations if stored.has("0.offset") else Preparation).restored(stored)
 
 
 def prepare_views(block: Any, parts: tuple[Preparation, ...]) -> Any:
-    """All views of a block of rows, prepared, side by side."""
+    """A block of rows with all views prepared, side by side."""
     spans = spans_of([len(part.offset) for part in parts])
     views = [prepare(column_range(block, *span), part) for span, part in zip(spans, parts, strict=True)]
     xp = namespace(views[0])
@@ -186,7 +185,7 @@ def spans_of(widths: Sequence[int]) -> tuple[Span, ...]:
 
 
 def joined_as_learned(X: Any, preparation: AnyPreparation) -> Any:
-    """X for a model of these views, one matrix; the matrices of a dict in the order of the fit."""
+    """X as one matrix, with its views in the order of the fit."""
     if isinstance(X, Mapping) and isinstance(preparation, ViewPreparations):
         X = {str(name): part for name, part in X.items()}
         if set(X) != set(preparation.names):
@@ -203,7 +202,7 @@ def joined_as_learned(X: Any, preparation: AnyPreparation) -> Any:
 
 
 def check_learned(learned: Mapping[str, LearnedView] | None, views: Mapping[str, int]) -> Mapping[str, LearnedView]:
-    """The argument `learned`: how to judge views of these names; None: none of them was learned from labels."""
+    """Check the argument `learned`, by the names of views. None: no view was learned from labels."""
     learned = learned or {}
     unknown = [name for name in learned if name not in views]
     if unknown or (learned and len(views) < 2):
@@ -212,7 +211,7 @@ def check_learned(learned: Mapping[str, LearnedView] | None, views: Mapping[str,
 
 
 def check_views(views: Any, n_columns: int) -> dict[str, int]:
-    """The parameter `views`: the number of columns of each view of X by its name."""
+    """Check the parameter `views`: the number of columns of each view of X, by its name."""
     if views is not None and not isinstance(views, Mapping):
         raise ValueError(f"views must be a dict from names to numbers of columns, got {views!r}")
     if not views:

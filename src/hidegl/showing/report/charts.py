@@ -36,7 +36,7 @@ TOOLTIP = (
 """Bokeh escapes the values of @names."""
 
 FAINTEST = 0.2
-"""The opacity of a point whose class is a pure guess."""
+"""The opacity of a point whose classes are equally probable."""
 
 
 def page_script(contents: ReportContents) -> str:
@@ -82,7 +82,7 @@ def empty_map() -> Any:
 
 
 def add_points(plot: Any, contents: ReportContents) -> Any:
-    """Add a dot for each point, in the colour of its class: large if it has many rows, faint if it is unsure."""
+    """Add a dot for each point, in the colour of its class: large for many rows, faint if its class is uncertain."""
     points, names, colours = contents.map, contents.class_names, np.array(contents.colours)
     x, y = points.positions.T.round(4)
     largest = np.clip(22 * np.sqrt(350 / len(x)), *POINT_SIZES)
@@ -162,7 +162,7 @@ def add_suggested(plot: Any, contents: ReportContents) -> Any:
 
 
 def sureness(confidence: np.ndarray, n_classes: int) -> np.ndarray:
-    """0 for a pure guess among the classes, 1 for certainty."""
+    """Confidence scaled from 0 (all classes are equally probable) to 1 (certainty)."""
     guess = 1 / max(n_classes, 1)
     return np.clip((confidence - guess) / max(1 - guess, 1e-9), 0, 1)
 
@@ -186,7 +186,7 @@ def empty_chart(name: str, x_label: str, y_label: str, x_range: tuple[float, flo
 
 
 def acceptance_figure(contents: ReportContents) -> Any:
-    """The expected precision of the surest labels, by how many of them are accepted."""
+    """The expected precision of the most confident labels, by the share that is accepted."""
     shares, precisions = contents.model.acceptance_curve()
     some = np.unique(np.linspace(0, max(len(shares) - 1, 0), min(len(shares), CURVE_POINTS)).astype(np.intp))
     plot = empty_chart("acceptance", "share of labels that is accepted", "expected to be right", (0.0, 1.0))

@@ -67,9 +67,9 @@ def write_report(
     facts : dict, default=None
         More facts for the last section.
     notes : list of dict, default=()
-        What the user should read, each with `code` and `text`.
+        Notes for the user, each with `code` and `text`.
     columns : list of dict, default=()
-        What is known about each column of the table.
+        Facts about each column of the table.
     precision : float, default=0.95
         The share of the accepted labels that should be right.
     """
@@ -107,7 +107,7 @@ def write_report(
 
 
 def in_words(moment: datetime.datetime) -> str:
-    """A day and a time, such as 3 May 2025, 09:07. Not every system can leave out the zero of 03 by itself."""
+    """A day and a time, such as 3 May 2025, 09:07. Not every system supports a format without the zero of 03."""
     return f"{moment.day} {moment:%B %Y, %H:%M}"
 
 
@@ -173,14 +173,14 @@ class ReportContents:
 
     @cached_property
     def expected(self) -> ExpectedAccuracy | None:
-        """The share of labels that are right; None where confidences are not calibrated."""
+        """The expected accuracy; None for models without calibrated confidences."""
         if not isinstance(self.model, CalibratedModel):
             return None
         return self.model.expected_accuracy_
 
     @cached_property
     def decision(self) -> Decision | None:
-        """What to accept; None where confidences are not calibrated, or every label was given."""
+        """Which labels to accept; None without calibrated confidences, or if every label was given."""
         n_found = int(self.tally.found.sum())
         if self.expected is None or not n_found:
             return None
@@ -194,14 +194,16 @@ class ReportContents:
 
     @cached_property
     def expected_gain(self) -> float | None:
-        """Of the first ten rows to label next; None where confidences are not calibrated, or few rows are left."""
+        """The expected gain of labelling the first ten suggested rows; None without calibrated confidences, or if few
+        are left.
+        """
         if len(self.suggestions) < MORE_LABELS or not isinstance(self.model, CalibratedModel):
             return None
         return self.model.expected_gain(MORE_LABELS)
 
     @cached_property
     def sampled(self) -> NDArray[np.intp]:
-        """Some of the accepted rows, drawn at random."""
+        """A random sample of the accepted rows."""
         return self.decision.sampled if self.decision else np.empty(0, dtype=np.intp)
 
     @cached_property
@@ -212,7 +214,7 @@ class ReportContents:
 
     @cached_property
     def groups(self) -> list[UnfamiliarGroup]:
-        """Groups of rows in which nothing is labelled."""
+        """Groups of rows without any label."""
         return self.model.unfamiliar()
 
     @property
@@ -221,7 +223,7 @@ class ReportContents:
 
     @cached_property
     def group_examples(self) -> NDArray[np.intp]:
-        """One row that stands for each of them."""
+        """One typical row of each group."""
         return np.array([group.examples[0] for group in self.groups[:N_GROUPS]], dtype=np.intp)
 
     @cached_property
@@ -236,7 +238,7 @@ class ReportContents:
 
     @cached_property
     def examples(self) -> list[NDArray[np.intp]]:
-        """For each class, rows of the points where it has most rows and is surest."""
+        """For each class, rows of the points where it has many rows with high confidence."""
         weight = np.where(self.point_rows >= 0, self.map.mass * self.map.confidence, -1)
         best = np.argsort(-weight, kind="stable")
         return [
@@ -252,7 +254,7 @@ class ReportContents:
         return [text for text in texts if text]
 
     def places(self, rows: Any) -> list[list[float]]:
-        """Where rows are on the map."""
+        """The positions of rows on the map."""
         rows = np.asarray(rows, dtype=np.intp)
         if not len(rows):
             return []
@@ -260,7 +262,7 @@ class ReportContents:
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
-        """The rows to label next, and why."""
+        """The rows to label next, with reasons."""
         free = int(self.tally.found.sum())
         return self.model.suggestions(min(N_SUGGESTED, free)) if free else []
 

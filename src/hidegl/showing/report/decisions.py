@@ -1,4 +1,4 @@
-"""What to do with the labels: how many to accept, how many to review, which rows to label next."""
+"""Decisions about predicted labels: how many to accept, and how many to review."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Decision:
 
     @cached_property
     def sampled(self) -> NDArray[np.intp]:
-        """Some of the accepted rows, drawn at random."""
+        """A random sample of the accepted rows."""
         acceptance, rows = self.lower[1] if self.lower else self.acceptance, self.model.labelled_rows()
         accepted = np.flatnonzero(acceptance.takes(rows.confidence) & ~rows.given)
         return np.sort(np.random.default_rng(0).permutation(accepted)[:N_SAMPLED])

@@ -1,4 +1,4 @@
-"""What the report shows of rows: columns that identify them, a short text, a small image."""
+"""How the report shows rows: by columns that identify them, a short text, and a small image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_TEXT = 240
 
 @dataclass(frozen=True)
 class DescribedRows:
-    """Rows as a person sees them."""
+    """Functions that describe rows for people."""
 
     describe: Describe
     thumbnails: Thumbnails | None = None
