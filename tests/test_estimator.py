@@ -1,7 +1,5 @@
 """HiDeGL as its users see it."""
 
-import logging
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -190,28 +188,6 @@ def test_sparse_assignments_agree_with_dense_ones(moons):
     assert (sparse.transduction_ == dense.transduction_).mean() >= 0.995
 
 
-def test_progress_goes_to_the_log_and_not_to_the_screen(moons, caplog, capsys):
-    X, y, _ = moons
-    with caplog.at_level(logging.INFO, logger="hidegl"):
-        model = HiDeGL(50, random_state=0, verbose=True).fit(X, y)
-    assert len(caplog.records) == model.n_iter_ + 1
-    assert "objective" in caplog.text
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-
-
-def test_progress_is_one_line_on_a_terminal(moons, capsys, monkeypatch):
-    X, y, _ = moons
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    HiDeGL(50, random_state=0).fit(X, y)
-    assert capsys.readouterr().err == ""
-    HiDeGL(50, random_state=0, verbose=True).fit(X, y)
-    shown = capsys.readouterr().err
-    assert shown.count("\n") == 1
-    assert shown.count("\r") > 3
-    assert "iteration 3" in shown
-
-
 def test_fitted_model_does_not_hold_the_rows(moons):
     import gc
     import weakref
@@ -231,7 +207,7 @@ def test_fitted_model_does_not_hold_the_rows(moons):
 
 
 def test_public_names():
-    estimators, files = {"AutoHiDeGL", "HiDeGL"}, {"load", "read_rows", "__version__"}
+    estimators, files = {"AutoHiDeGL", "HiDeGL"}, {"Predictor", "load", "read_rows", "__version__"}
     calls = {"Result", "Task", "audit", "label", "read", "studio", "suggest"}
     assert set(hidegl.__all__) == estimators | files | calls
     assert all(getattr(hidegl, name) is not None for name in hidegl.__all__)

@@ -126,17 +126,6 @@ def test_folds_of_the_labels_obey_the_seed(monkeypatch):
     assert folds[0] == folds[1] != folds[2]
 
 
-@FEW
-def test_an_ensemble_shows_progress_inside_its_models(moons, capsys, monkeypatch):
-    X, y, _ = moons
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    AutoHiDeGL(random_state=0, verbose=True).fit(X, y)
-    shown = capsys.readouterr().err
-    for number in (1, 2, 3):
-        assert f"model {number} of 3, points: stage 1 of 1  iteration 1" in shown
-    assert shown.count("\n") == 1
-
-
 def test_tensors_need_nothing_that_a_plain_install_lacks(monkeypatch):
     """The words that torch shares with numpy come from array-api-compat, or from scikit-learn's copy of it."""
     core = [line.split(";")[0] for line in requires("hidegl") if "extra ==" not in line]

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.course import watching
 from hidegl.basics.errors import OperationError
-from hidegl.basics.progress import Iteration
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import QUIET
 from hidegl.browser.preview import LastPrediction, Preview
@@ -223,18 +223,15 @@ class Learner:
             self._condition.notify_all()
 
     def _fitted(self, effort: str, what: str) -> AutoHiDeGL:
-        begun, drawn = time.monotonic(), 0.0
+        begun = time.monotonic()
 
-        def progress(iteration: Iteration) -> None:
-            nonlocal drawn
-            self._check()
-            if time.monotonic() - drawn > 0.25:
-                drawn = time.monotonic()
-                done = (iteration.model - 1 + (iteration.stage - 1) / iteration.n_stages) / iteration.n_models
-                self._publish("phase", phase=f"{what}: {100 * done:.0f} %")
+        def passed(_: str, share: float, left: str) -> None:
+            if not self._stopping:
+                self._publish("phase", phase=f"{what}: {share:.0%}" + (f", {left}" if left else ""))
 
         self._publish("phase", phase=what)
-        model = AutoHiDeGL(**{**self._how, "effort": effort}, callback=progress).fit(self._X)
+        with watching(passed):
+            model = AutoHiDeGL(**{**self._how, "effort": effort}, callback=lambda _: self._check()).fit(self._X)
         self._note(f"fit {effort}", begun)
         self._check()
         return model

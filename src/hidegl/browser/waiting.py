@@ -40,9 +40,9 @@ class WaitingPage:
             end(self._server)
             self._thread.join()
 
-    def passed(self, what: str, share: float) -> None:
-        """What is being done, and how much of it is done."""
-        self._said = {"title": self._title, "what": what, "share": share}
+    def passed(self, what: str, share: float, left: str) -> None:
+        """What is being done, how much of it is done, and the time left in words."""
+        self._said = {"title": self._title, "what": ", ".join(filter(None, [what, left])), "share": share}
         if not self.is_open and time.monotonic() - self._begun > PATIENCE:
             self._open()
 

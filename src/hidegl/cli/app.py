@@ -131,16 +131,19 @@ def label(
     asked = input_options.InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
     )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune, weak=weak, class_texts=classes)
-    task = tasks.Task.read(source, screen.notes, asked)
-    learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
-    acceptance = None if accept is None else learned.acceptance(accept)
-    with notes.warnings_as_notes(screen.notes), writing(out), atomic_group():
-        tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
-        if model is not None:
-            with writing(model):
-                learned.save(model)
-        if report is not None:
-            results.write_report_of(report, learned, task, tally, seconds, accept)
+    with screen.course() as course:
+        task = tasks.Task.read(source, screen.notes, asked)
+        course.plan_later([outputs.phase_of_writing(task.table.n_rows)])
+        learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
+        course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)
+        acceptance = None if accept is None else learned.acceptance(accept)
+        with notes.warnings_as_notes(screen.notes), writing(out), atomic_group():
+            tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
+            if model is not None:
+                with writing(model):
+                    learned.save(model)
+            if report is not None:
+                results.write_report_of(report, learned, task, tally, seconds, accept)
     named = {"output": out, "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
     show_classes(screen, tally)

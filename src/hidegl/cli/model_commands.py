@@ -72,8 +72,9 @@ def predict(
     asked = InputOptions(
         None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
     )
-    task = new_rows(learned, reader, source, model, screen.notes, asked)
-    with notes.warnings_as_notes(screen.notes):
+    with screen.course() as course, notes.warnings_as_notes(screen.notes):
+        task = new_rows(learned, reader, source, model, screen.notes, asked)
+        course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)
         acceptance = trust.acceptance_of(learned, accept, task.rows)
         predicted, familiarity = learned.stream_labels(task.rows), new_labels.familiarity_of(learned, task)
         how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hidegl.basics.course import Phase, block_done
 from hidegl.basics.errors import OperationError, UsageError, check_new_file, joined_names, writing
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import atomic_group
@@ -24,6 +25,9 @@ from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelStream
+
+WRITING, WRITING_PASSES, SECONDS_A_WRITTEN_ROW = "labelling and writing rows", 2, 5e-6
+"""What people read while all rows are labelled and written, how often it goes over them, and how long it may take."""
 
 
 def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
@@ -64,6 +68,11 @@ def check_report(path: Path, *, force: bool, option: str) -> None:
         raise UsageError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
 
 
+def phase_of_writing(n_rows: int) -> Phase:
+    """The last phase of a command."""
+    return Phase(WRITING, n_rows * SECONDS_A_WRITTEN_ROW)
+
+
 def write_labelled(
     out: Path,
     task: Task,
@@ -92,6 +101,7 @@ def write_labelled(
             fill_in = FillIn.of(task, names, REVIEW_NAMES, review.parent)
             write_review = files.enter_context(table_writer(review, task.signs))
         for block in labels:
+            block_done(len(block))
             tally.add(block)
             rows = np.arange(start, start + len(block))
             own = columns.next(len(block)) if columns else {}

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from hidegl.basics.course import Course, clear_bar
 from hidegl.intake.notes import ATTENTION, Note, Notes
 
 LONGEST_CELL, WIDEST = 60, 10_000
@@ -44,8 +45,12 @@ class Screen:
 
     @property
     def verbose(self) -> bool:
-        """Whether to show progress: only on a terminal, and not with JSON or `quiet`."""
-        return not (self.as_json or self.quiet) and sys.stderr.isatty()
+        """Whether to show progress: a bar on a terminal, and elsewhere a line now and then."""
+        return not (self.as_json or self.quiet)
+
+    def course(self) -> Course:
+        """One bar for all that a command does."""
+        return Course(verbose=self.verbose)
 
     def note(self, name: str, text: str) -> None:
         """Print a line that starts with a name."""
@@ -58,6 +63,7 @@ class Screen:
     def show(self, note: Note) -> None:
         """Print a note as soon as it is taken."""
         if not (self.as_json or self.quiet):
+            clear_bar()
             colour = "yellow" if note.about == ATTENTION else "dim"
             self._notes.print(f"[{colour}]{escape(note.about):>9}[/]  {escape(note.text)}", soft_wrap=True)
 

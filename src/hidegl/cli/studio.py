@@ -87,7 +87,7 @@ def studio(
             raise
         raise UsageError("Studio needs more packages: pip install 'hidegl[studio]'") from error
     from hidegl.annotation.label_files import check_writable
-    from hidegl.basics.progress import watching
+    from hidegl.basics.course import watching
     from hidegl.cli import app
     from hidegl.intake import sources, tasks
     from hidegl.intake.input_options import InputOptions

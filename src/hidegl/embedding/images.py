@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 from hidegl.embedding.image_ways import chosen, restored
 from hidegl.embedding.ways import Way
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 
 WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 WORDS = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 from hidegl.embedding.minilm import check
 
 PACKAGE = "wordllama"

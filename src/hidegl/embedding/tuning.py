@@ -27,7 +27,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 from hidegl.embedding.minilm import check
 from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import EMBEDDER, State
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 from hidegl.basics.stored import Stored
 from hidegl.embedding import minilm, static_vectors, tuning
 from hidegl.embedding.tuning import TunedNetwork

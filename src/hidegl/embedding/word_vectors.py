@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hidegl.basics.archives import State
-from hidegl.basics.progress import block_done
+from hidegl.basics.course import block_done
 from hidegl.basics.stored import Stored
 
 MOST_TERMS, MOST_COLUMNS = 20_000, 256

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hidegl.basics.course import Phase
 from hidegl.basics.memory import points_that_fit
 from hidegl.basics.warnings import warn_user
 from hidegl.ensemble.kernel_expert import MOST_CENTRES
 from hidegl.rows.assignments import DENSE_POINTS
 from hidegl.spreading.rules import MATRICES
-from hidegl.structure.stages import LearningPlan
+from hidegl.structure.stages import LearningPlan, phases_of
 
 EFFORTS = {
     "quick": (1500,),
@@ -32,6 +33,12 @@ FEW_ROWS, WIDER = 3, 2.0
 
 KEPT_MATRICES, KERNEL_MATRICES = 2, 5
 """How many matrices of points × points a member keeps, and of labels × labels a kernel classifier holds at once."""
+
+EMBEDDING = "reading texts and images"
+"""What people read while an embedder makes vectors."""
+
+EMBEDDED_COLUMNS = 150
+"""Prepared vectors of embedders have about so many columns."""
 
 TOLERANCE = 1e-2
 """When the points of a member have converged. What is averaged need not converge further."""
@@ -56,6 +63,12 @@ def member_plans(
             widening = WIDER if n_rows < FEW_ROWS * k else 1.0
             plans.append(LearningPlan(k, tol=TOLERANCE, widening=widening, columns=columns))
     return plans
+
+
+def phases_of_embedding(n_rows: int, seconds_a_row: float) -> list[Phase]:
+    """An embedding, and a fit that may follow it."""
+    fit = phases_of(member_plans("default", n_rows), n_rows, EMBEDDED_COLUMNS)
+    return [Phase(EMBEDDING, n_rows * seconds_a_row), *fit]
 
 
 def member_seeds(rng: np.random.Generator, n: int) -> list[int]:

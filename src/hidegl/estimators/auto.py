@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name, is_whole
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.basics.progress import Callback, Progress, check_callback
+from hidegl.basics.progress import LABELLING, Callback, Progress, check_callback
 from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.ensemble.class_shares import ClassShares
-from hidegl.ensemble.members import EFFORTS, TOLERANCE, member_plans, member_seeds, n_members, seed_from
+from hidegl.ensemble.members import EFFORTS, member_plans, member_seeds, n_members, seed_from
 from hidegl.ensemble.mixture import Mixture, assigned_rows
 from hidegl.ensemble.together import label_together
 from hidegl.estimators.calibrated import CalibratedModel
@@ -41,6 +41,7 @@ from hidegl.spreading.shares import distributions
 from hidegl.spreading.weak_labels import WeakLabels, read_sources
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
+from hidegl.structure.stages import begin_fit
 from hidegl.structure.structure import Structure, learn_structures
 from hidegl.structure.views import (
     AnyPreparation,
@@ -81,7 +82,7 @@ class AutoHiDeGL(CalibratedModel):
     callback : callable, default=None
         Called after each iteration with a `hidegl.basics.progress.Iteration`.
     verbose : bool, default=False
-        Show progress, if standard error is a terminal.
+        Show progress and the time left: a bar on a terminal, elsewhere a line every ten seconds (logger `hidegl`).
 
     Attributes
     ----------
@@ -154,9 +155,9 @@ class AutoHiDeGL(CalibratedModel):
         ClassShares.of(self.class_prior, labels)  # raises errors before the learning
         sources = read_sources(weak, rows.n_rows, labels.classes)
         checkpoint = Checkpoint(self.checkpoint)
-        with Progress(verbose=self.verbose, callback=self.callback, tol=TOLERANCE) as progress, BLAS_THREADS.one_each():
+        with Progress(verbose=self.verbose, callback=self.callback) as progress, BLAS_THREADS.one_each():
             found = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
-            progress.passing("labelling")
+            progress.begin(LABELLING)
             self._label(labels, found, sources)
             progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(found.spreaders))}")
         checkpoint.remove()
@@ -214,9 +215,9 @@ class AutoHiDeGL(CalibratedModel):
             checkpoint.begin(seed, seeds, preparation)
         else:
             seeds, preparation = found
-        progress.passing("preparing", rows.n_rows)
-        prepared = preparation.of(rows).persist()
         plans = member_plans(self.effort, rows.n_rows, n_labels, preparation.spans)
+        begin_fit(progress, plans, rows.n_rows, preparation.width)
+        prepared = preparation.of(rows).persist()
         spreaders = tuple(map(Spreader, learn_structures(prepared, plans, seeds, checkpoint, progress)))
         return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], self.preprocess == MIXED, prepared)
 
@@ -340,7 +341,5 @@ class AutoHiDeGL(CalibratedModel):
         return Fit(learned, mixture, self.class_prior, sources, cache)
 
     def _facts(self) -> dict[str, str]:
-        facts = super()._facts()
-        if self.given_labels_.any:
-            facts["expected"] = str(self.expected_accuracy_)
-        return facts
+        expected = {"expected": str(self.expected_accuracy_)} if self.given_labels_.any else {}
+        return {**super()._facts(), **expected}

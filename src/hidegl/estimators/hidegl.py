@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hidegl.basics.checks import is_whole
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.basics.memory import check_memory
-from hidegl.basics.progress import Callback, Progress
+from hidegl.basics.progress import LABELLING, Callback, Progress
 from hidegl.basics.stored import Stored
 from hidegl.basics.threads import BLAS_THREADS
 from hidegl.basics.warnings import warn_user
@@ -34,6 +34,7 @@ from hidegl.spreading.shares import class_shares
 from hidegl.spreading.stream import label_columns
 from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import learn_preparation
+from hidegl.structure.stages import begin_fit
 from hidegl.structure.structure import Structure, learn_structures
 from hidegl.structure.views import AnyPreparation
 
@@ -106,7 +107,7 @@ class HiDeGL(Model):
     callback : callable, default=None
         Called after each iteration with a `hidegl.basics.progress.Iteration`.
     verbose : bool, default=False
-        Show progress, if standard error is a terminal.
+        Show progress and the time left: a bar on a terminal, elsewhere a line every ten seconds (logger `hidegl`).
 
     Attributes
     ----------
@@ -194,10 +195,10 @@ class HiDeGL(Model):
         labels = Labels.read(in_order_of(X, y), rows.n_rows)
         class_shares(self.class_prior, labels)  # raises errors before the learning
         checkpoint = Checkpoint(self.checkpoint)
-        with Progress(verbose=self.verbose, callback=self.callback, tol=self.tol) as progress:
+        with Progress(verbose=self.verbose, callback=self.callback) as progress:
             with BLAS_THREADS.one_each():
                 preparation, structure = self._learn(rows, checkpoint, progress)
-            progress.passing("labelling")
+            progress.begin(LABELLING)
             self._label(labels, Learned(preparation, (Spreader(structure, self._spreading),)))
             progress.done(f"hidegl: {rows.n_rows:,} rows, {structure.n_points:,} points")
         checkpoint.remove()
@@ -229,12 +230,11 @@ class HiDeGL(Model):
             (seed,), preparation = found[0], found[1].parts[0]
         plan = learning_plan(self, rows.n_rows, preparation)
         check_memory(plan.n_points, MATRICES[self.rule], None if self._spreading.is_dense else DENSE_POINTS)
-        progress.passing("preparing", rows.n_rows)
+        begin_fit(progress, [plan], rows.n_rows, preparation.width)
         rows = preparation.of(rows)
         if plan.reads_all(rows.n_rows):
             rows = rows.persist()
-        (structure,) = learn_structures(rows, [plan], [seed], checkpoint, progress)
-        return preparation, structure
+        return preparation, next(learn_structures(rows, [plan], [seed], checkpoint, progress))
 
     def _label(self, labels: Labels, learned: Learned) -> Self:
         """Algorithm 1, lines 9–10."""

@@ -19,6 +19,7 @@ from hidegl.basics.progress import Progress
 from hidegl.embedding import ImageEmbedder, efficientnet
 from hidegl.embedding.image_ways import OWN
 from hidegl.embedding.images import ENDINGS, UnreadableImageError, read_image
+from hidegl.ensemble.members import EMBEDDING, phases_of_embedding
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.intake.notes import Notes
 from hidegl.intake.sources import MemorySource, Source
@@ -33,6 +34,9 @@ THUMBNAIL, LARGEST_SIDE = 72, 1024
 """The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
 
 MEDIA = "image/webp"
+
+SECONDS_AN_IMAGE = 3e-2
+"""How long it may take to embed an image, before that is measured."""
 
 
 def are_in(source: Source | MemorySource) -> bool:
@@ -109,8 +113,9 @@ def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedde
     begun, how = time.perf_counter(), f"from {FOLDER}"
     vectors = read_vectors(place, len(paths))
     if vectors is None:
-        with Progress(verbose=notes.verbose, callback=None, tol=0) as progress:
-            progress.passing("embedding", len(paths))
+        with Progress(verbose=notes.verbose) as progress:
+            progress.plan(phases_of_embedding(len(paths), SECONDS_AN_IMAGE))
+            progress.begin(EMBEDDING, len(paths))
             vectors = embedder.transform_readable(paths)
         taken = time.perf_counter() - begun
         keep(place, vectors, taken)

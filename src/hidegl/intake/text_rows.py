@@ -21,6 +21,7 @@ from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
 from hidegl.embedding.tuning import N_STEPS
 from hidegl.embedding.ways import is_function
+from hidegl.ensemble.members import EMBEDDING, phases_of_embedding
 from hidegl.files.columns import is_text
 from hidegl.files.tables import Table
 from hidegl.intake.notes import Notes
@@ -32,6 +33,9 @@ DISTINCT, LOOKED_AT = 0.5, 1000
 
 FEW_NUMBERS = 3
 """Beside more columns of numbers than this, a text is only a remark."""
+
+SECONDS_A_TEXT = 3e-3
+"""How long it may take to embed a text, before that is measured."""
 
 
 def telling_text(table: Table, names: list[str]) -> str | None:
@@ -97,8 +101,8 @@ class TextVectors:
             return known
         begun = time.perf_counter()
         try:
-            with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
-                progress.passing("tuning", N_STEPS)
+            with Progress(verbose=self._notes.verbose) as progress:
+                progress.begin("tuning", N_STEPS)
                 embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
             raise UsageError(f"--tune: {error}") from error
@@ -113,8 +117,9 @@ class TextVectors:
             self._notes.note("embedded", f"{len(texts):,} texts by {embedder.way_.name}, from {FOLDER}")
             return vectors
         begun = time.perf_counter()
-        with Progress(verbose=self._notes.verbose, callback=None, tol=0) as progress:
-            progress.passing("embedding", len(texts))
+        with Progress(verbose=self._notes.verbose) as progress:
+            progress.plan(phases_of_embedding(len(texts), SECONDS_A_TEXT))
+            progress.begin(EMBEDDING, len(texts))
             vectors = embedder.transform(texts)
         taken = time.perf_counter() - begun
         if not np.isfinite(vectors).all():

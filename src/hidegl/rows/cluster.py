@@ -20,8 +20,8 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from hidegl.basics.course import block_done
 from hidegl.basics.memory import available_memory, n_bytes
-from hidegl.basics.progress import block_done
 from hidegl.rows.arrays import library, on_host, to_device
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
 from hidegl.rows.files import ParquetFiles

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from hidegl.basics.course import block_done
 from hidegl.basics.memory import available_memory, n_bytes
-from hidegl.basics.progress import block_done
 from hidegl.basics.threads import in_order
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
 from hidegl.rows.side_by_side import SideBySide, joined

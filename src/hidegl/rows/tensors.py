@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.course import block_done
 from hidegl.basics.memory import available_memory, n_bytes
-from hidegl.basics.progress import block_done
 from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate, sample_indices

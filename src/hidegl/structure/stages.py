@@ -6,17 +6,19 @@ objective up to the noise of sampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hidegl.basics.checks import is_auto
+from hidegl.basics.course import Phase
 from hidegl.basics.linalg import Matrix
-from hidegl.basics.progress import Progress
+from hidegl.basics.progress import ASSIGNING, LABELLING, PREPARING, Progress, learning_name
 from hidegl.rows.arrays import on_host
 from hidegl.rows.base import Rows, sample_indices
+from hidegl.rows.search import SEARCHED_POINTS
 from hidegl.structure.automatic import automatic_sigma, in_different_places
 from hidegl.structure.points import STARTS, HighDensePoints, learn_points
 
@@ -27,6 +29,15 @@ ROWS_PER_POINT, FEWER_PER_POINT, MANY_ROWS = 256, 64, 100_000
 """learning_rows="auto": the last stage has ROWS_PER_POINT, up to MANY_ROWS in all; more only if FEWER_PER_POINT need
 them. With few points, more rows gain accuracy and cost little; with many points they gain none.
 """
+
+EXPECTED_ITERATIONS = 10
+"""What people are told to expect of the last stage."""
+
+SECONDS_A_PRODUCT, SECONDS_A_ROW, LABELLING_SECONDS = 2e-11, 2e-7, 1.0
+"""How long it takes to compare a row with a point, for each column, to read it, and to spread labels: on two cores."""
+
+CHOOSING_COLUMNS = 40
+"""To choose the nearest of the points that a row is compared with takes as long as so many columns."""
 
 LEARNING_NEAREST = 3
 """The number of points that a row is assigned to during the learning. The 3 nearest have most of its weight."""
@@ -73,6 +84,10 @@ class Stage:
     n_rows: int
     max_iter: int
 
+    @property
+    def expected_passes(self) -> int:
+        return min(self.max_iter, EXPECTED_ITERATIONS) + 1
+
 
 def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_iter: int) -> list[Stage]:
     """The stages for n rows. learning_rows=None: Algorithm 1 of the paper, on all rows. A stage is left out unless the
@@ -85,6 +100,25 @@ def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_it
         if 2 * rows_per_point * k <= stages[0].n_rows:
             stages.insert(0, Stage(rows_per_point * k, min(iterations, max_iter)))
     return stages
+
+
+def phases_of(plans: Sequence[LearningPlan], n_rows: int, width: int) -> list[Phase]:
+    """What a fit of these structures is made of, and how long each part may take."""
+    phases = [Phase(PREPARING, n_rows * SECONDS_A_ROW)]
+    for number, plan in enumerate(plans):
+        compared = min(plan.n_points, SEARCHED_POINTS)
+        row = SECONDS_A_ROW + SECONDS_A_PRODUCT * (width + CHOOSING_COLUMNS) * compared
+        for stage in plan.stages(n_rows):
+            passes = stage.n_rows * stage.expected_passes
+            phases.append(Phase(learning_name(number + 1, len(plans)), passes * row))
+        phases.append(Phase(ASSIGNING, n_rows * row))
+    return [*phases, Phase(LABELLING, LABELLING_SECONDS)]
+
+
+def begin_fit(progress: Progress, plans: Sequence[LearningPlan], n_rows: int, width: int) -> None:
+    """The structures are planned, and the rows are prepared first."""
+    progress.plan(phases_of(plans, n_rows, width))
+    progress.begin(PREPARING, n_rows)
 
 
 @dataclass(frozen=True)
@@ -110,7 +144,7 @@ def learn_in_stages(
     stages, step = plan.stages(rows.n_rows), resumed
     for number in range(resumed.stage if resumed else 0, len(stages)):
         stage = stages[number]
-        progress.passing(f"points: reading stage {number + 1} of {len(stages)}", rows.n_rows)
+        progress.learning(stage.n_rows * stage.expected_passes)
         part = rows
         if stage.n_rows < rows.n_rows:
             part = rows.select(sample_indices(rows.n_rows, stage.n_rows, np.random.default_rng([seed, number])))

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from hidegl.basics.archives import State
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.basics.progress import Progress
+from hidegl.basics.progress import ASSIGNING, Progress
 from hidegl.basics.stored import NOT_NAN, ROUNDING, Stored, check_sums
 from hidegl.basics.warnings import warn_user
 from hidegl.rows import search
@@ -213,7 +213,7 @@ def learn_structures(
         else:
             with checkpoint.as_damaged_file_error():
                 structure = Structure.restored(stored)
-        progress.passing("assigning", rows.n_rows)
+        progress.begin(ASSIGNING, rows.n_rows)
         yield structure.assigned(rows)
 
 

@@ -82,6 +82,11 @@ class ViewPreparations:
         return spans_of([part.width for part in self.parts])
 
     @property
+    def width(self) -> int:
+        """The number of columns of prepared rows."""
+        return self.spans[-1][1]
+
+    @property
     def preprocess(self) -> str | None:
         """The scaling of the first view."""
         return self.parts[0].preprocess
@@ -126,7 +131,7 @@ class ViewPreparations:
         n_columns = sum(len(part.offset) for part in parts)
         if stored.sizes.setdefault("d", n_columns) != n_columns:
             raise ValueError(f"views must have {stored.sizes['d']} columns together, got {n_columns}")
-        stored.sizes["r"] = found.spans[-1][1]
+        stored.sizes["r"] = found.width
         return found
 
 
