@@ -1,1 +1,1 @@
-"""Several structures labelled together: evidence from the labels, refinement, linear head, calibration."""
+"""Several structures labelled together: experts, their posterior weights, class sizes, and weak sources."""

@@ -1,4 +1,4 @@
-"""How large the classes are, and whether some have no label yet: one posterior, from the numbers of labels.
+"""The posterior of class sizes, including classes without labels, from the numbers of labels.
 
 Three designs can have led to the numbers of labels n_1, …, n_c:
 
@@ -6,9 +6,9 @@ Three designs can have led to the numbers of labels n_1, …, n_c:
     equal     rows were drawn at random, from C classes of equal size
     random    rows were drawn at random, from C classes whose sizes have a uniform Dirichlet distribution
 
-For the last two, C is at least c, and C − c classes have no label. Bayes' rule weighs all of them. What it finds is
-close to Good and Turing's estimate where there are many classes: the share of rows whose class has no label is the
-share of labels that are the only one of their class.
+For the last two, C is at least c, and C − c classes have no label. Bayes' rule weighs all of them. With many classes,
+the result is close to Good and Turing's estimate: the share of rows whose class has no label is the share of labels
+that are the only one of their class.
 
 Under the design `even`, class sizes have the same prior, and follow from the predicted classes of all rows
 (`ClassShares.adapted`).
@@ -29,23 +29,24 @@ from hidegl.spreading.shares import class_shares
 
 EVEN, EQUAL, RANDOM = "even", "equal", "random"
 DESIGN_PRIOR = {EVEN: 0.425, EQUAL: 0.15, RANDOM: 0.425}
-"""Classes that are exactly equally large are rare outside of benchmarks."""
+"""The prior of the designs. Classes of exactly equal size are rare outside of benchmarks."""
 
 INCOMPLETE = 0.2
 """The prior odds that random labels miss a class. The number of classes C has a prior of 1/C²."""
 
 MOST_CLASSES = 20
-"""At most this many times as many classes as have a label are considered."""
+"""The maximum number of classes that is considered, as a multiple of those with labels."""
 
 UNEVEN = 0.3
-"""The design `even`: with a probability of ½ exactly equal numbers; otherwise a number that is one further away from
-the median is less probable by this factor."""
+"""Under the design `even`, numbers are exactly equal with a probability of ½. Otherwise the probability decreases by
+this factor with each step away from the median.
+"""
 
 EM_STEPS, EM_TOLERANCE = 100, 1e-5
 
 
 class Design(NamedTuple):
-    """One way in which labels can have come about, and how probable it is."""
+    """A way in which the labels may have been chosen, with its probability."""
 
     kind: str
     chance: float
@@ -55,10 +56,10 @@ class Design(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassShares:
-    """What is known about class sizes before the rows are looked at."""
+    """The posterior of class sizes given the labels, before any row is predicted."""
 
     mean: Vector
-    """The expected share of each class among the labels (c,); empty where there are no labels yet."""
+    """The expected share of each class among the labels (c,); empty without labels."""
 
     counts: Vector
     """The number of labels of each class (c,)."""
@@ -69,7 +70,7 @@ class ClassShares:
 
     @classmethod
     def of(cls, prior: Any, labels: Labels) -> ClassShares:
-        """From the parameter `class_prior` and the labels."""
+        """Read the parameter `class_prior`, given the labels."""
         counts = labels.counts.astype(np.float64)
         if not is_auto(prior):
             return cls(known_shares(prior, labels), counts, known=True)
@@ -91,23 +92,21 @@ class ClassShares:
 
     @property
     def strength(self) -> float:
-        """How far the shares that a classifier of these labels finds should move to those expected, from 0 to 1.
-
-        What it finds is worth as many labels as it has. What is expected is worth one label per class, its prior: the
-        labels themselves are in both. Shares that the user gave are certain.
+        """How far predicted class shares move towards the expected ones, from 0 to 1. Predicted shares count as many
+        labels as there are. Expected shares count one label per class, their prior, because the labels are in both.
+        Shares that the user gave are certain.
         """
         return 1.0 if self.known else len(self.counts) / (len(self.counts) + float(self.counts.sum()))
 
     def present(self, labels: Labels) -> Vector:
-        """The shares without those of classes that have no label."""
+        """The shares of the classes that have labels."""
         shares = np.where(labels.counts > 0, self.mean, 0.0)
         return shares / shares.sum()
 
     def adapted(self, P: Matrix) -> AdaptedShares:
-        """The class sizes given predicted probabilities P of many rows, which were made with the mean shares.
-
-        P is used under the design `even` only. P comes from l labels, so n rows carry no more information about class
-        sizes than l labels would; and the less P separates the classes, the less.
+        """The posterior of class sizes given predictions P of many rows, which were made with the mean shares. P is
+        used under the design `even` only. P depends on l labels, so its n rows count at most as l labels; the less P
+        separates the classes, the less they count.
         """
         if self.known:
             return AdaptedShares(self, self.mean, self.mean)
@@ -119,15 +118,15 @@ class ClassShares:
 
 @dataclass(frozen=True)
 class AdaptedShares:
-    """A posterior of class sizes: its mean (c,), and how to draw from it."""
+    """A posterior of class sizes, with its mean (c,) and random draws."""
 
     shares: ClassShares
     mean: Vector
     concentration: Vector
-    """Of the Dirichlet distribution under the design `even` (c,)."""
+    """The concentration of the Dirichlet distribution under the design `even` (c,)."""
 
     def draw(self, rng: np.random.Generator) -> tuple[Vector, float]:
-        """Class shares (c,), and the share of rows whose class has no label."""
+        """Draw class shares (c,), and the share of rows whose class has no label."""
         if self.shares.known:
             return self.mean, 0.0
         designs = self.shares.designs
@@ -158,7 +157,7 @@ def design_posterior(counts: Vector) -> tuple[Design, ...]:
 
 
 def log_even(counts: Vector) -> float:
-    """The log-probability of these numbers of labels under the design `even`."""
+    """The log-probability of the counts under the design `even`."""
     spread = np.abs(counts - np.median(counts)).sum()
     uneven = spread * np.log(UNEVEN) + len(counts) * np.log((1 - UNEVEN) / (1 + UNEVEN))
     return float(np.log(0.5) + (np.logaddexp(0, uneven) if spread == 0 else uneven))

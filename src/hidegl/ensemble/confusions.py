@@ -1,10 +1,7 @@
-"""What a source says of rows of each class: a confusion matrix with a Dirichlet prior, given how often it is right.
-
-    θ_yb = probability that the source says b of a row of class y
-
-The share a of right answers is judged apart, because few labels prove it, and because a model of the rows that is too
-confident would bias it. Counts decide which classes are confused. Without them, mistakes are spread over the other
-classes as often as the source says them.
+"""The confusion matrix of a source, with a Dirichlet prior, given its accuracy. θ_yb = probability that the source
+labels a row of class y as b The accuracy a is estimated separately, because it can be estimated from few labels, and
+because overconfident models of the rows would bias it. Counts determine which classes are confused. Without counts,
+mistakes are spread over the other classes in proportion to the frequencies of the source's labels.
 """
 
 from __future__ import annotations
@@ -17,14 +14,14 @@ from scipy.special import expit, logit
 from hidegl.basics.linalg import Matrix, Vector
 
 STRENGTH = 20.0
-"""The prior of each row of a confusion matrix counts as so many labels."""
+"""The prior of each row of a confusion matrix counts as this number of labels."""
 
 LEAST, MOST = 1e-6, 1 - 1e-6
-"""No probability is nearer to 0 or 1."""
+"""The bounds of all probabilities."""
 
 
 def prior_confusion(accuracy: float, said: Vector) -> Matrix:
-    """θ (c, c) of a source that is right this often; `said` (c,) is how often it says each class, 0 if it never can."""
+    """θ (c, c) of a source with this accuracy, without counts. `said` (c,) is the frequency of each of its labels."""
     others = np.tile(said, (len(said), 1))
     np.fill_diagonal(others, 0.0)
     others /= np.maximum(others.sum(axis=1, keepdims=True), LEAST)
@@ -34,7 +31,7 @@ def prior_confusion(accuracy: float, said: Vector) -> Matrix:
 
 
 def confusion(accuracy: float, said: Vector, counts: Matrix, shares: Vector) -> Matrix:
-    """θ (c, c) of a source that is right this often, from counts (true, said) and the shares of the classes (c,)."""
+    """θ (c, c) of a source with this accuracy, from counts (true class, label) and class shares (c,)."""
     theta = STRENGTH * prior_confusion(accuracy, said) + counts
     return with_accuracy(theta / theta.sum(axis=1, keepdims=True), accuracy, said > 0, shares)
 
@@ -58,14 +55,14 @@ def with_accuracy(theta: Matrix, accuracy: float, known: NDArray[np.bool_], shar
 
 
 def likelihoods_of(theta: Matrix) -> Matrix:
-    """How much more probable each class is, (said, true), where the source says one. Rows have a mean of 1 over the
-    classes, so that probabilities of what it says can be averaged.
+    """The likelihood ratio of each class given a label of the source (label, true class). Rows have a mean of 1, so
+    that ratios can be averaged over uncertain labels.
     """
     return (theta / np.maximum(theta.mean(axis=0), LEAST)).T
 
 
 def log_evidence(votes: Matrix, theta: Matrix) -> Matrix:
-    """The logarithm of the likelihood of each class from what the source says (n, c); 0 where it says nothing."""
+    """The log-likelihood of each class given the labels of the source (n, c); 0 for rows that it does not label."""
     evidence = np.log(np.maximum(votes @ likelihoods_of(theta), LEAST))
     evidence[~votes.any(axis=1)] = 0.0
     return evidence

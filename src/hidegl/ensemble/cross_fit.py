@@ -1,4 +1,4 @@
-"""Folds of the labels: every expert predicts each label by what it learns from the labels of the other folds."""
+"""Folds of the labels: every expert predicts the labels of a fold from those of the other folds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ FOLDS = 5
 
 
 def folds_of(labels: Labels, rng: np.random.Generator, learned: Sequence[LearnedView | None] = ()) -> NDArray[np.intp]:
-    """The fold of each label (l,). The labels of a class are spread over all folds, so that no class is short of labels
-    just where one of its own is held out.
-
-    If a view was learned from labels, its folds are those of all experts. Otherwise experts with more labels to learn
-    from would be compared with one that has fewer.
+    """The fold of each label (l,). The labels of a class are spread over all folds, so that every class has labels in
+    the other folds. If a view was learned from labels, all experts use its folds. Otherwise experts would be compared
+    that learn from different numbers of labels.
     """
     folds, n_folds = np.full(len(labels.given), -1), min(FOLDS, int(labels.counts.max()))
     view = next((view for view in learned if view is not None), None)

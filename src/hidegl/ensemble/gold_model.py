@@ -1,4 +1,4 @@
-"""What the given labels alone say of all rows, for weak sources to be judged by."""
+"""The model of the given labels only, by which weak sources are judged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from hidegl.spreading.temperature import SMALLEST, log_probabilities
 
 @dataclass(frozen=True)
 class GoldModel:
-    """What the given labels alone say of all rows, among the classes of all sources."""
+    """Predictions for all rows from the given labels only, among the classes of all sources."""
 
     labels: Labels
     mixture: Mixture
     P: Matrix | None
-    """(n, own classes), each labelled row without its own label; None without given labels."""
+    """Class probabilities (n, own classes); those of labelled rows do not use their own label. None without given
+    labels.
+    """
 
     @classmethod
     def of(cls, labels: Labels, mixture: Mixture, P: Matrix | None) -> GoldModel:
@@ -47,16 +49,18 @@ class GoldModel:
         return log_probabilities(widened(known, self.numbers_in(classes), len(classes), share))
 
     def codes(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The number of the class of each of these rows that has a given label; −1 of others."""
+        """The class number of each of these rows with a given label; −1 for others."""
         own = np.full(self.labels.n_rows, -1)
         own[self.labels.rows] = self.numbers_in(classes)[self.labels.given]
         return own[rows]
 
     def widened(self, labels: Labels) -> Mixture:
-        """The model of new rows among more classes, each of the others with its share."""
+        """The model of new rows with further classes, each with its share."""
         numbers, n_classes = self.numbers_in(labels.classes), len(labels.classes)
         if len(numbers) == n_classes:
             return replace(self.mixture, labels=labels)
         draws = self.mixture.draws
-        floor = -np.log(SMALLEST) * draws.experts.weights.sum(axis=1)  # experts give such classes the smallest number
+        floor = -np.log(SMALLEST) * draws.experts.weights.sum(
+            axis=1
+        )  # experts give further classes the smallest probability
         return self.mixture.of_more_classes(labels, numbers, floor + np.log(self.missing_share(n_classes)))

@@ -1,12 +1,11 @@
 """The expert for classes that cluster: labels spread over the graphs of all members, and refined by diffusion.
 
-Every label weighs 1 / (number of labels of its class), so that a class with more labels does not swallow the others.
-Before the diffusion, class shares move towards those expected, as far as these are known better than the graphs know
-them. If the labels are few, they do not show how large classes are, but the graph may: shares that are right can be
-enforced and still cut the graph at little cost (normalised cut, Shi and Malik). Wrong shares cut through dense regions.
-
-Rows may cluster by something else than their class. If they cluster by class, the labels cut the graph at less cost
-than the same labels on other rows. That is in the prior odds of this expert.
+Every label has the weight 1 / (number of labels of its class), so that a class with more labels gets no more rows.
+Before the diffusion, class shares move towards the expected ones, as far as these are more certain than those of the
+graphs. A few labels do not determine class sizes, but the graph may: enforcing the right shares cuts the graph at low
+cost (normalised cut, Shi and Malik), while wrong shares cut through dense regions. Rows may form clusters that differ
+from the classes. If clusters agree with the classes, the cut of the labels costs less than that of the same labels on
+other rows. The prior odds of this expert use this.
 """
 
 from __future__ import annotations
@@ -32,22 +31,25 @@ from hidegl.spreading.rule import LabelledRows
 from hidegl.spreading.temperature import log_probabilities
 
 LOG_ODDS, MEASURED_LOG_ODDS = 1.0, -2.0
-"""The prior log-odds of the graphs, compared with a classifier, with one label per class; less the logarithm of the
-number of labels per class, because a classifier gains more from labels. The second is added where columns are
-measurements with units of their own: on only 8 of 58 such tables were the graphs ahead."""
+"""The prior log-odds of the graphs, compared with a classifier, with one label per class; minus the logarithm of the
+number of labels per class, because a classifier gains more from labels. The second is added if columns are measurements
+with different units: the graphs were better on only 8 of 58 such tables.
+"""
 
 RATIO_POWER, OTHER_LABELLINGS, MOST_COMPARED = 2.0, 8, 200
-"""The odds are multiplied by this power of the ratio of two cuts: of the same labels on other rows, and of the labels
-themselves. It is a mean over several choices of other rows, for at most so many labels."""
+"""The odds are multiplied by this power of a ratio of cuts: that of the same labels on other rows, and that of the
+labels. The ratio is a mean over OTHER_LABELLINGS choices of other rows, for at most MOST_COMPARED labels.
+"""
 
 SMALL_ROWS, ROWS_PER_POINT = 3_000, 2
-"""The smallest graph is tried over so many rows at least, and so many per point: with fewer, its cut cannot be
-distinguished from noise."""
+"""The minimum number of rows, and of rows per point, of the small graph: with fewer, its cut cannot be distinguished
+from noise.
+"""
 
 
 @dataclass(frozen=True)
 class GraphExpert:
-    """The members and their graphs. What is tried several times is tried on the smallest graph, over fewer rows."""
+    """The members and their graphs. Repeated trials use the smallest graph, over fewer rows."""
 
     spreaders: Sequence[Spreader]
     sample: RowSample
@@ -57,7 +59,7 @@ class GraphExpert:
 
     @cached_property
     def vote(self) -> Vote:
-        """What all members make of the labels."""
+        """The class probabilities of the rows by all members."""
         return self._refined(self._start(self.labels), self._graphs, self.shares.mean)
 
     def evidence(self, rng: np.random.Generator) -> Evidence:
@@ -71,10 +73,8 @@ class GraphExpert:
         return LOG_ODDS - float(np.log(len(self.labels.given) / len(self.labels.classes)))
 
     def _log_cut_ratio(self, rng: np.random.Generator) -> float:
-        """The logarithm of the cut of the same labels on other rows, divided by the cut of the labels.
-
-        The labels are permuted. Where each is the only one of its class, that would change nothing, and random rows get
-        them.
+        """The log-ratio of the cut of the same labels on other rows to the cut of the labels. The labels are permuted
+        among the labelled rows, or, if each is the only one of its class, moved to random rows.
         """
         labels, rule, graph = self.labels, self._spreader.lgc_rule, self._graph
         rows, Z = self._spreader.labelled_rows(labels, None), self.sample.Z.parts[self._smallest]
@@ -114,7 +114,7 @@ class GraphExpert:
         return held_out
 
     def _start(self, labels: Labels, left_out: int | None = None) -> Vote:
-        """The labels, those of one fold left out, spread by the LGC rule over the graph of each member."""
+        """The labels without those of one fold, spread by the LGC rule over the graph of each member."""
         kept, scales = np.arange(self.folds.max() + 1) != left_out, label_scales(labels)
         return Vote(
             tuple(
@@ -126,7 +126,7 @@ class GraphExpert:
     @cached_property
     def _by_fold(self) -> list[NDArray[np.float64]]:
         """A of each member from the labels of each fold (k, folds, c): the rule is linear in the labels, so all folds
-        take one solve. Labels that are left out stay in the system as rows without a class.
+        take one solve. Rows whose labels are left out remain labelled rows, with zeros.
         """
         labels, n_folds = self.labels, int(self.folds.max()) + 1
         Y = np.zeros((len(labels.given), n_folds, len(labels.classes)))
@@ -144,9 +144,8 @@ class GraphExpert:
 
     @cached_property
     def _are_enforced(self) -> bool:
-        """Whether the expected class shares are enforced: those of the user, or if that cuts the graph at less cost.
-
-        With two classes, a class can be any union of clusters, and many of them are cheap to cut.
+        """Whether class shares are enforced: if the user gave them, or if enforcing them lowers the cut. With two
+        classes the cut is not compared, because many unions of clusters have a small cut.
         """
         if self.shares.known or len(self.labels.classes) <= 2:
             return self.shares.known
@@ -183,16 +182,16 @@ class GraphExpert:
 
 
 def label_scales(labels: Labels) -> Vector:
-    """The weight of a label of each class, so that all classes together count the same (c,)."""
+    """The weight of a label of each class, such that all classes have the same total weight (c,)."""
     present = labels.counts > 0
     return np.where(present, len(labels.given) / np.maximum(labels.counts, 1) / present.sum(), 0.0)
 
 
 def moved(start: Vote, graphs: Graphs, shares: Vector, strength: float) -> Vote:
-    """The start with class shares moved, and diffused: where members disagree, neighbours decide together."""
+    """The start after moving class shares and diffusion, in which similar rows agree on a class."""
     return graphs.diffused(start.moved(graphs.few, shares, strength))
 
 
 def enforced(start: Vote, graphs: Graphs, shares: Vector) -> Vote:
-    """The same with class shares enforced, twice, so that they hold for labels and not only for probabilities."""
+    """The start with class shares enforced twice, so that the labels have these shares, not only the probabilities."""
     return moved(moved(start, graphs, shares, 1.0), graphs, shares, 1.0)

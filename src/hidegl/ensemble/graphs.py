@@ -1,9 +1,9 @@
 """Thresholding dynamics (Merriman, Bence and Osher) on the graphs of several members at once, as passes over rows.
 
-Every row's probabilities are sharpened, given labels are put back, and the result U diffuses on each member's graph,
-F ← D⁻¹ 2W U = D⁻¹ Z A with A = 2 M ZᵀU; the mean over the members is the next state. Where members disagree, neighbours
-decide together. The state is one k×c matrix per member, from which the probabilities of a block of rows follow. So a
-step is one pass, which sends ZᵀU, and nothing of size n×c is kept.
+The probabilities of every row are sharpened, given labels are restored, and the result U diffuses on each member's
+graph, F ← D⁻¹ 2W U = D⁻¹ Z A with A = 2 M ZᵀU; the mean over the members is the next state. So similar rows agree on a
+class where the members disagree. The state is one k×c matrix per member, from which the probabilities of a block of
+rows follow. So a step is one pass, which sends ZᵀU, and nothing of size n×c is stored.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from hidegl.spreading.rule import best_classes, label_distributions
 from hidegl.spreading.shares import scales_towards
 
 BLOCK_ROWS = 2048
-"""Small enough for several threads to share a sample."""
+"""The number of rows in a block, small enough that several threads share a sample."""
 
 FEW_ROWS = 3_000
-"""About how many rows are enough for means."""
+"""The number of rows that is enough for means."""
 
 LOOP_ROWS = 200
-"""How many rows are enough for the mean weight of the edge of a row to itself."""
+"""The number of rows that is enough for the mean weight of the edge of a row to itself."""
 
 SMALLEST_CUT = 0.02
-"""Smaller cuts cannot be distinguished from noise."""
+"""The minimum cut: smaller ones cannot be distinguished from noise."""
 
 Scoring = tuple[Matrix, Vector, Vector]
 """A, δ and the scales of the classes, of one member."""
@@ -42,7 +42,7 @@ Scoring = tuple[Matrix, Vector, Vector]
 
 @dataclass(frozen=True)
 class Vote:
-    """Class probabilities of rows: the members' mean, then classes scaled."""
+    """Class probabilities of rows by the graphs: the mean over the members, with scaled classes."""
 
     members: tuple[Scoring, ...]
     scales: Vector | None = None
@@ -57,11 +57,11 @@ class Vote:
         return vote_distributions(Z, *self.arguments)
 
     def of_member(self, number: int) -> Vote:
-        """The vote of one member, whose assignments are then the only ones."""
+        """The vote of one member, for rows that have only its assignments."""
         return Vote((self.members[number],), self.scales)
 
     def moved(self, Z: SideBySide, shares: Vector, strength: float) -> Vote:
-        """With classes scaled so that the shares in these rows move towards the given ones."""
+        """The vote with classes scaled such that the shares in these rows move towards the given ones."""
         return replace(self, scales=scales_towards(self.of(Z), shares, strength))
 
 
@@ -79,7 +79,7 @@ def vote_distributions(
 
 
 def subsample(forms: Any, size: int = FEW_ROWS) -> Any:
-    """Every step-th row of a block, at least this many of them."""
+    """Rows of a block at equal steps, at least `size` of them."""
     return forms[:: max(forms.shape[0] // size, 1)]
 
 
@@ -108,13 +108,13 @@ def sums_of(Z: SideBySide, U: Matrix) -> tuple[Matrix, ...]:
 
 @dataclass(frozen=True)
 class Graphs:
-    """The members' graphs, of which a sample of rows stands for all, and the labels that stay as they were given."""
+    """The members' graphs on a sample of the rows, and the given labels."""
 
     Z: SideBySide
-    """Of the sample, on this host."""
+    """The assignments of the sample, on this host."""
 
     labelled: SideBySide
-    """Of the labelled rows."""
+    """The assignments of the labelled rows."""
 
     n_rows: int
     rules: Sequence[DegreeRule]
@@ -138,9 +138,8 @@ class Graphs:
         return [self._weight * ZtU for ZtU in LocalRows(self.Z, block_rows=BLOCK_ROWS).sum(function, *args)]
 
     def _vote(self, sums: Sequence[Matrix], own: Sequence[Matrix]) -> Vote:
-        """The members' coefficients after one step from U, by ZᵀU of all rows and of the labelled ones.
-
-        The latter are replaced by what was given.
+        """The coefficients of the members after one step from U, by ZᵀU of all rows and of the labelled ones, which are
+        replaced by the given labels.
         """
         given = sums_of(self.labelled, self.labels.one_hot)
         ones = np.ones(len(self.labels.classes))
@@ -156,10 +155,10 @@ class Graphs:
         return max(float(self.cuts(vote).sum()), SMALLEST_CUT)
 
     def cuts(self, vote: Vote) -> Vector:
-        """The share of each class's edges that lead out of it, summed over the graphs (c,). One pass.
+        """The share of the edges of each class that lead to other classes, summed over the graphs (c,). One pass.
 
-        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and Σ (ZᵀU ∘ A) of it stays inside. Edges of a row to itself are
-        left out: in a sample that stands for many rows, they would count too much.
+        With U one-hot, a class has the volume (ZᵀU)ᵀδ, and edges inside of it have Σ (ZᵀU ∘ A). Edges of a row to
+        itself are left out, because they would count too much in a sample of many rows.
         """
         total = np.zeros(len(self.labels.classes))
         for rule, ZtU, own in zip(self.rules, self._summed(hard_sums, *vote.arguments), self._loops, strict=True):

@@ -1,4 +1,4 @@
-"""Classifiers of prepared rows, as they are stored and evaluated: the log-probabilities that they give to rows."""
+"""Fitted classifiers of prepared rows, as they are stored: they give log-probabilities."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hidegl.rows.arrays import cast, namespace
 from hidegl.spreading.temperature import log_probabilities, softmax
 
 LARGEST_COEFFICIENT = 1e15
-"""No coefficient in a file is larger: products with rows stay finite."""
+"""The maximum coefficient in a file, so that products with rows are finite."""
 
 LIMITS = f"[{-LARGEST_COEFFICIENT}, {LARGEST_COEFFICIENT}]"
 
 
 @dataclass(frozen=True)
 class EarlierHead:
-    """The classifier in files of the versions 0.1 and 0.2, whose weight is in its coefficients:
+    """The classifier in files of the versions 0.1 and 0.2, whose coefficients include its weight:
 
     Σ_j exp(−‖x − centre_j‖² / width) coef_j + x linear + intercept
     """
@@ -35,16 +35,18 @@ class EarlierHead:
     """A single number (1,)."""
 
     columns: ClassVar[None] = None
-    """It sees all columns of prepared rows."""
+    """It uses all columns of prepared rows."""
 
     @property
     def arrays(self) -> dict[str, Matrix]:
-        """Its arrays by name, for a file."""
+        """The arrays for a file, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def restored(cls, stored: Stored, furthest: float, narrowest: float, width: Vector | None = None) -> EarlierHead:
-        """From a file with the sizes r (columns of prepared rows) and c (classes). Early files have the width apart."""
+        """Read from a file with the sizes r (columns of prepared rows) and c (classes). Early files store the width
+        separately.
+        """
         return cls(
             stored.array("centres", "numbers", "centres r", f"[{-furthest}, {furthest}]"),
             stored.array("coef", "numbers", "centres c", LIMITS),
@@ -87,12 +89,12 @@ class KernelPart:
 
     @property
     def arrays(self) -> dict[str, Matrix]:
-        """Its arrays by name, for a file."""
+        """The arrays for a file, by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
     def restored(cls, stored: Stored, furthest: float, narrowest: float) -> KernelPart:
-        """From a file with the sizes r and c."""
+        """Read from a file with the sizes r and c."""
         return cls(
             stored.array("view", "numbers", "r v", LIMITS),
             stored.array("centres", "numbers", "l_used v", f"[{-furthest}, {furthest}]"),
@@ -103,7 +105,7 @@ class KernelPart:
         )
 
     def weighted(self, X: Any, log_shares: Any) -> Any:
-        """The sum of the distributions of a block of rows, each times its probability (b, c)."""
+        """The class probabilities of a block of rows, summed over the models with their probabilities (b, c)."""
         xp = namespace(X)
         distances = squared_distances(X @ cast(self.view, X.dtype), cast(self.centres, X.dtype))
         K = xp.exp(distances / -float(self.width[0]))
@@ -125,11 +127,11 @@ class KernelHead:
     """log π (c,)."""
 
     columns: tuple[int, int] | None = None
-    """The columns of prepared rows that it sees, as a range; None: all."""
+    """The columns of prepared rows that it uses, as a range; None: all."""
 
     @property
     def arrays(self) -> dict[str, Matrix]:
-        """Its arrays by name, for a file."""
+        """The arrays for a file, by name."""
         arrays = {"log_shares": self.log_shares}
         if self.columns is not None:
             arrays["columns"] = np.array(self.columns)
@@ -139,7 +141,7 @@ class KernelHead:
 
     @classmethod
     def restored(cls, stored: Stored, furthest: float, narrowest: float) -> KernelHead:
-        """From a file with the sizes r and c. No row is further away than `furthest`, and no width is smaller."""
+        """Read from a file with the sizes r and c. `furthest` and `narrowest` bound the centres and the widths."""
         columns = None
         if stored.has("columns"):
             columns = stored.span("columns", stored.sizes["r"])
@@ -152,7 +154,7 @@ class KernelHead:
         return cls(tuple(parts), stored.array("log_shares", "numbers", "c", "[-1e3, 1e3]"), columns)
 
     def widened(self, columns: Callable[[Matrix, float], Matrix], log_share: float) -> KernelHead:
-        """With more classes, which have this log-share: `columns` adds columns with a given value."""
+        """The classifier with further classes of this log-share. `columns` adds columns of a given value."""
         parts = tuple(replace(part, coef=columns(part.coef, 0.0)) for part in self.parts)
         return replace(self, parts=parts, log_shares=columns(self.log_shares, log_share))
 
@@ -170,7 +172,7 @@ Head = KernelHead | EarlierHead
 
 
 def restored_head(stored: Stored, furthest: float, narrowest: float) -> Head:
-    """Either of them."""
+    """Read a classifier of either kind from a file."""
     kind = EarlierHead if stored.has("linear") else KernelHead
     return kind.restored(stored, furthest, narrowest)
 

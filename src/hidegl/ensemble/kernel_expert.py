@@ -7,7 +7,7 @@ temperature s is one model of the labels, with leave-one-out in closed form:
 
 The models are averaged with weights that are their leave-one-out likelihoods of the labels. A wide kernel is almost a
 linear classifier. Kernels see rows in several views, Σ^{p/2} x with the covariance Σ of all rows: classes often differ
-in the directions in which rows vary most, and that takes no label to know.
+in the directions in which rows vary most, and these are known without labels.
 """
 
 from __future__ import annotations
@@ -32,30 +32,31 @@ from hidegl.spreading.labels import Labels
 from hidegl.spreading.temperature import log_probabilities
 
 POWERS = (0.0, 1.0, 2.0)
-"""p, of the views."""
+"""The powers p of the views."""
 
 WIDTHS = (1.0, 10.0)
 """The widths of the kernel, as multiples of the mean squared distance between rows."""
 
 PENALTIES = (0.1, 1.0)
-"""λ"""
+"""The penalties λ."""
 
 SLOPES, PRIOR_SLOPE, SLOPE_FACTOR = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 4.0, 2.0
-"""s, whose prior is log-normal around the second with a standard deviation of the third, as a factor. All kernels and
-penalties are equally probable."""
+"""The inverse temperatures s. Their prior is log-normal with the median PRIOR_SLOPE and the standard deviation log
+SLOPE_FACTOR. All kernels and penalties are equally probable.
+"""
 
 COMPARED_LABELS = 200
-"""Models are compared by this many labels, if there are more. Beyond, only the best one is used."""
+"""The maximum number of labels by which models are compared. With more labels, only the best model is used."""
 
 MOST_CENTRES = 4_000
-"""At most this many labels are used."""
+"""The maximum number of labels that are used."""
 
 KEPT_CHANCE = 0.95
-"""The models with the largest shares of the posterior are used, up to this share together."""
+"""The share of the posterior of the models that are used: the most probable ones."""
 
 
 class Kernel(NamedTuple):
-    """One Gaussian kernel between rows: a view of them, and a width."""
+    """A Gaussian kernel: a view of rows, and a width."""
 
     view: Matrix
     width: float
@@ -87,8 +88,8 @@ class KernelExpert:
         rng: np.random.Generator,
         comparison: Comparison | None = None,
     ) -> KernelExpert:
-        """From the labelled rows X, prepared. A comparison of all models, if there is one, replaces that by the labels,
-        and `held_out` is then for labels that it has not seen.
+        """Learn from the labelled rows X, prepared. If a `comparison` of all models is given, it replaces the one by
+        these labels; `held_out` is then for labels that it has not used.
         """
         X, log_shares = np.asarray(X, dtype=np.float64), np.log(shares.mean)
         used = sorted_sample(len(X), MOST_CENTRES, rng)
@@ -141,12 +142,12 @@ class Ridges:
             yield inverse, self.vectors @ (inverse[:, None] * (self.vectors.T @ self.Y))
 
     def left_out(self) -> Matrix:
-        """The scores of each label without it (p, l, c)."""
+        """The scores of each labelled row without its label (p, l, c)."""
         squares = self.vectors**2
         return np.stack([self.Y - coef / (squares @ inverse)[:, None] for inverse, coef in self._solved()])
 
     def held_out(self, folds: NDArray[np.intp]) -> Matrix:
-        """The scores of each label without its fold (p, l, c)."""
+        """The scores of each labelled row without its fold (p, l, c)."""
 
         def block(inverse: Vector, own: NDArray[np.intp]) -> Matrix:
             return (self.vectors[own] * inverse) @ self.vectors[own].T
@@ -172,10 +173,12 @@ class Ridges:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All models, and how probable they make the labels."""
+    """All models, with the likelihoods of the labels."""
 
     log_likelihoods: Matrix
-    """Of each label, for each ridge and slope (m, s, l); 0 for labels that no other can predict."""
+    """The log-likelihood of each label, for each ridge and slope (m, s, l); 0 for labels that cannot be predicted from
+    others.
+    """
 
     log_posterior: Matrix
     """The logarithm of prior × likelihood (m, s)."""
@@ -193,7 +196,7 @@ class Comparison:
         return cls(log_likelihoods, log_likelihoods.sum(axis=2) + log_prior, log_shares)
 
     def of_unseen(self, n_labels: int) -> Comparison:
-        """The same for so many labels that took no part in it."""
+        """The comparison for this number of other labels, which it has not used."""
         return replace(self, log_likelihoods=np.zeros((*self.log_posterior.shape, n_labels)))
 
     def chances(self, n_kernels: int) -> Matrix:
@@ -214,8 +217,8 @@ class Comparison:
     def held_out(self, scores: Matrix) -> Matrix:
         """The log-probabilities of each label from scores without its fold (m, l, c), by all models.
 
-        Their weights do not contain the likelihood of the label itself, so that the mean is judged by labels that it
-        has not seen.
+        The weights for a label do not use its own likelihood, so that the mean is judged by labels that it has not
+        used.
         """
         weights = self.log_posterior[:, :, None] - self.log_likelihoods
         weights = np.exp(weights - weights.max(axis=(0, 1)))
@@ -238,7 +241,7 @@ def best_model(
     folds: NDArray[np.intp],
     log_shares: Vector,
 ) -> tuple[KernelPart, Matrix]:
-    """One model of many labels, and the log-probabilities of each without its fold (l, c)."""
+    """The most probable model for many labels, and the log-probabilities of each label without its fold (l, c)."""
     inverse = Cholesky.of(kernel.gram(X) + penalty * np.eye(len(X)), overwrite=True).inverse()
     coef = inverse @ Y
     F = without_folds(Y, coef, lambda own: inverse[np.ix_(own, own)], folds)

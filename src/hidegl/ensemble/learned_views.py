@@ -1,9 +1,9 @@
-"""How to judge a view that was learned from labels, such as vectors of a tuned network.
+"""Evidence for views that were learned from labels, such as vectors of a tuned network.
 
 Its own held-out scores would be too good, because the network has seen the labels. So for each fold of the labels,
 kernel ridges are fitted to vectors of a network that has not seen the fold, and score its labels. These scores choose
-among the kernels of the view, and are the evidence for its experts. There are no prior odds: how well the labels cut
-the graph of the view is no evidence either.
+among the kernels of the view, and are the evidence for its experts. There are no prior odds, because the cut of the
+labels on the graph of the view is no evidence either.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from hidegl.structure.views import LearnedView
 
 @dataclass(frozen=True)
 class UnseenScores:
-    """What networks say of labels that they have not seen."""
+    """Predictions of labels by networks that have not seen them."""
 
     known: NDArray[np.bool_]
-    """Which labels have trained the view (l,). Others are new to it, and are judged as in any view."""
+    """Which labels have trained the view (l,). Other labels are judged as in any view."""
 
     comparison: Comparison
-    """Of all kernels, by the labels that are known."""
+    """The comparison of all kernels, by labels that have trained the view."""
 
     held_out: Matrix
-    """The log-probabilities of the known labels (·, c)."""
+    """The held-out log-probabilities of labels that have trained the view (·, c)."""
 
     @classmethod
     def of(
         cls, view: LearnedView, labels: Labels, shares: ClassShares, rng: np.random.Generator
     ) -> UnseenScores | None:
-        """None if the view has no network that knows two classes and lacks one of the labels."""
+        """Compute the scores; None if no network of the view has seen two classes without one of the labels."""
         places = {row: place for place, row in enumerate(view.labelled.tolist())}
         place = np.array([places.get(row, -1) for row in labels.rows.tolist()], dtype=np.intp)
         fold = np.where(place < 0, -1, view.folds[place])
@@ -60,7 +60,9 @@ class UnseenScores:
         return cls(place >= 0, comparison, comparison.held_out(scores))
 
     def evidence(self, own: Matrix) -> Evidence:
-        """For an expert of the view; `own` has its held-out scores (l, c), for labels that are new to the view."""
+        """The evidence for an expert of the view. `own` has its held-out scores (l, c), which are used for labels that
+        are new to the view.
+        """
         held_out = own.copy()
         held_out[self.known] = self.held_out
         return Evidence(held_out, 0.0)
@@ -71,8 +73,8 @@ def scores_by_networks(
 ) -> Matrix | None:
     """The scores of some labels by all kernels and penalties (m, ·, c), each from the others by a network without it.
 
-    Labels have a place in the vectors of the view, and a fold. Scores are 0 where too few labels are left to learn
-    from; None if that is everywhere.
+    Labels have an index in the vectors of the view, and a fold. Scores are 0 if too few labels are left to learn from;
+    None if all are.
     """
     scores: Matrix | None = None
     for number, vectors in enumerate(view.vectors):

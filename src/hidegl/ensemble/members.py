@@ -1,4 +1,4 @@
-"""The structures of an ensemble: several numbers of points, because few labels cannot tell which is best."""
+"""The members of an ensemble: several numbers of points, because few labels do not show which is best."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ EFFORTS = {
     "default": (1500, 3000, 6000),
     "best": (6000, 10_000, 15_000),
 }
-"""The members that an effort buys, by the number of their points."""
+"""The numbers of points of the members, for each effort."""
 
 FURTHER = {"quick": (1500,), "default": (1500,), "best": (6000,)}
-"""The members of each further view of the rows."""
+"""The same for each further view of the rows."""
 
 ROWS_PER_POINT = 2
-"""There are at least this many rows for each point."""
+"""The minimum number of rows per point."""
 
 FEW_ROWS, WIDER = 3, 2.0
-"""With fewer rows per point, multiply σ by WIDER so that rows still share points."""
+"""With less than FEW_ROWS rows per point, σ is multiplied by WIDER, so that rows still share points."""
 
 KEPT_MATRICES, KERNEL_MATRICES = 2, 5
-"""How many matrices of points × points a member keeps, and of labels × labels a kernel classifier holds at once."""
+"""The number of k×k matrices that a member stores, and of matrices of labels × labels that a kernel classifier needs.
+"""
 
 EMBEDDING = "reading texts and images"
 """What people read while an embedder makes vectors."""
@@ -41,7 +42,7 @@ EMBEDDED_COLUMNS = 150
 """Prepared vectors of embedders have about so many columns."""
 
 TOLERANCE = 1e-2
-"""When the points of a member have converged. What is averaged need not converge further."""
+"""The tolerance for points of a member. Because members are averaged, it can be larger than HiDeGL's."""
 
 
 def n_members(effort: str, n_views: int = 1) -> int:
@@ -52,7 +53,7 @@ def n_members(effort: str, n_views: int = 1) -> int:
 def member_plans(
     effort: str, n_rows: int, n_labels: int = 0, views: Sequence[tuple[int, int] | None] = (None,)
 ) -> list[LearningPlan]:
-    """How the members are learned on this number of rows, with room for a classifier of this number of labels.
+    """The learning plans of the members for this number of rows, with memory for a classifier of this number of labels.
 
     Views are ranges of columns of prepared rows; None: all columns. The first one gets the most members.
     """
@@ -72,23 +73,22 @@ def phases_of_embedding(n_rows: int, seconds_a_row: float) -> list[Phase]:
 
 
 def member_seeds(rng: np.random.Generator, n: int) -> list[int]:
-    """Each as HiDeGL would draw its own, so that a member is what HiDeGL learns on the prepared rows."""
+    """The seeds of the members, drawn as in HiDeGL, so that a member equals a HiDeGL on the prepared rows."""
     return [seed_from(int(rng.integers(2**31))) for _ in range(n)]
 
 
 def seed_from(random_state: object) -> int:
-    """A whole number from whatever scikit-learn takes as `random_state`."""
+    """A whole number from a `random_state` of scikit-learn."""
     return int(check_random_state(random_state).randint(2**31))
 
 
 def within_memory(k: int, n_members: int = 1, n_labels: int = 0) -> int:
-    """k, or as many points as there is memory for, with a warning.
-
-    The members that are learned already stay in memory, and the kernel classifier comes last.
+    """k, or the number of points that memory allows, with a warning. All members stay in memory together with the
+    kernel classifier.
     """
     matrices = MATRICES["lgc"] + KEPT_MATRICES * (n_members - 1)
     room = max(points_that_fit(matrices, KERNEL_MATRICES * 8 * min(n_labels, MOST_CENTRES) ** 2), 1)
-    if room >= DENSE_POINTS:  # beyond, matrices are sparse, and small
+    if room >= DENSE_POINTS:  # with more points, matrices are sparse, and small
         return k
     if room < k:
         warn_user(f"a model gets {room:,} points instead of {k:,}: memory has no room for more")

@@ -1,4 +1,4 @@
-"""How the experts' probabilities become those of the ensemble: written once, for the rows of the fit and for new ones.
+"""The probabilities of the ensemble from those of the experts, for rows of the fit and for new ones.
 
     P = Σ_s chance_s softmax( Σ_e w_se log P_e + intercept_s )
 
@@ -37,15 +37,15 @@ Columns = tuple[int, int] | None
 """A range of the columns of prepared rows; None: all."""
 
 LARGEST_WEIGHT = 1e9
-"""No weight or intercept in a file is larger."""
+"""The maximum weight or intercept in a file."""
 
 NEVER, LEAST_SHARE = -100.0, 1e-9
-"""The log-odds and the share of a class that no row gets, other than those with such a label."""
+"""The log-odds and the share of a class that only rows with such a label get."""
 
 
 @dataclass(frozen=True)
 class MixtureDraws:
-    """What is uncertain about the ensemble, by draws."""
+    """Draws of the uncertain parameters of the ensemble."""
 
     experts: Draws
     intercepts: Matrix
@@ -60,11 +60,11 @@ class MixtureDraws:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What labels made of an ensemble: the experts, how much they count, and what was decided."""
+    """A labelled ensemble: its experts, their weights, and the settings."""
 
     labels: Labels
     votes: tuple[Vote, ...] = ()
-    """The versions of the graphs that count."""
+    """The graph experts."""
 
     heads: tuple[Head, ...] = ()
     """The classifiers of prepared rows."""
@@ -82,7 +82,7 @@ class Mixture:
     """The probabilities of each labelled row, made without its label (l, c)."""
 
     strays: NDArray[np.bool_] | None = None
-    """Which labels were spread to no other row (l,), if any."""
+    """Which labels are strays (l,), which are not spread to other rows; None if none is."""
 
     @property
     def head_share(self) -> float:
@@ -92,7 +92,7 @@ class Mixture:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was decided, for people."""
+        """The settings by name."""
         return {
             "class_shares": self.expected_shares.tolist(),
             "kernel_weight": self.head_share,
@@ -100,7 +100,7 @@ class Mixture:
         }
 
     def column_weights(self, of_structures: Sequence[Columns]) -> dict[Columns, float]:
-        """How much the experts of the same columns of prepared rows count; the sum is 1."""
+        """The weight of the experts of each range of columns of prepared rows; the sum is 1."""
         seen = [of_structures[vote.first] for vote in self.votes] + [head.columns for head in self.heads]
         weights, found = self.draws.experts.mean_weights, dict.fromkeys(seen, 0.0)
         for columns, weight in zip(seen, weights / (weights.sum() or 1.0), strict=True):
@@ -115,7 +115,7 @@ class Mixture:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `mixed_distributions` needs besides the rows."""
+        """The arguments of `mixed_distributions` after the rows."""
         experts = self.draws.experts
         pools = tuple(
             (tuple(weights.tolist()), intercept, float(chance))
@@ -147,7 +147,7 @@ class Mixture:
 
     @classmethod
     def restored(cls, labels: Labels, n_points: Sequence[int], stored: Stored, dtype: str) -> Mixture:
-        """From a file with the sizes l (labels), c (classes) and r (columns of prepared rows, of this dtype)."""
+        """Read from a file with the sizes l (labels), c (classes) and r (columns of prepared rows, of this dtype)."""
         if not labels.any:
             return cls(labels)
         limits = furthest_point(dtype), narrowest(dtype)
@@ -176,9 +176,8 @@ class Mixture:
         )
 
     def with_strays(self, labels: Labels, strays: NDArray[np.bool_], P_strays: Matrix) -> Mixture:
-        """Of all labels, where it was learned without the strays (l,), each the only one of its class.
-
-        No other row gets their classes. P_strays has the probabilities of the strays from the other labels (·, c).
+        """The mixture with all labels, after it was learned without strays (l,), each the only one of its class. No
+        other row gets their classes. P_strays has the probabilities of the strays from the other labels (·, c).
         """
         known = np.setdiff1d(np.arange(len(labels.classes)), labels.given[strays])
         wide = self.of_more_classes(labels, known, NEVER)
@@ -188,8 +187,8 @@ class Mixture:
         return replace(wide, P_loo=P_loo, strays=strays)
 
     def of_more_classes(self, labels: Labels, known: NDArray[np.intp], intercepts: float | Vector) -> Mixture:
-        """With the classes of other labels, among which its own have the numbers `known`; the intercepts of the others
-        are given, of all draws or of each (s,). Its judgements of labels are not widened.
+        """The mixture with the classes of other labels, among which its own have the numbers `known`. The further
+        classes have these intercepts, one for all draws or one for each (s,). `P_loo` and `strays` are not extended.
         """
 
         def wider(columns: Matrix, value: float | Vector) -> Matrix:
@@ -216,7 +215,9 @@ class Mixture:
 
 
 def widened(columns: Matrix, known: NDArray[np.intp], n_classes: int, value: float | Vector) -> Matrix:
-    """Columns of some classes (…, known) among all classes (…, c); the others have a value, or one for each row."""
+    """Columns of the known classes (…, known) extended to all classes (…, c). Further columns have a value, or one for
+    each row.
+    """
     wide = np.empty((*columns.shape[:-1], n_classes))
     wide[...] = np.asarray(value)[..., None]
     wide[..., known] = columns
@@ -224,7 +225,7 @@ def widened(columns: Matrix, known: NDArray[np.intp], n_classes: int, value: flo
 
 
 def restored_vote(labels: Labels, n_points: Sequence[int], stored: Stored) -> Vote:
-    """From a file: of some of the structures, or of all."""
+    """Read a vote of some or all structures from a file."""
     first, last = stored.span("structures", len(n_points)) if stored.has("structures") else (0, len(n_points))
     members = tuple(
         Labelling.restored(labels, stored.part(str(number), {}, k=k)).scoring
@@ -234,7 +235,7 @@ def restored_vote(labels: Labels, n_points: Sequence[int], stored: Stored) -> Vo
 
 
 def judgements(stored: Stored) -> tuple[Matrix | None, NDArray[np.bool_] | None]:
-    """P_loo and the strays, where a file has them."""
+    """P_loo and the strays, if the file has them."""
     P_loo = stored.distributions("P_loo", "l c") if stored.has("P_loo") else None
     strays = stored.array("strays", "numbers", "l", "[0, 1]").astype(bool) if stored.has("strays") else None
     return P_loo, strays
@@ -243,7 +244,8 @@ def judgements(stored: Stored) -> tuple[Matrix | None, NDArray[np.bool_] | None]
 def earlier_mixture(
     labels: Labels, n_points: Sequence[int], stored: Stored, furthest: float, narrowest: float
 ) -> Mixture:
-    """From a file of version 0.1 or 0.2: one draw with the experts, and one without, whose probability is the doubt.
+    """Read a mixture of version 0.1 or 0.2 as two draws: one with the experts, and one without, with the probability
+    `doubt`.
 
     P = (1 − doubt) softmax(log(vote · scales) / T + head) + doubt · guess
     """

@@ -1,12 +1,12 @@
-"""How much each expert counts: one posterior over their weights, from labels that the experts have not seen.
+"""The posterior of the weights of the experts, from labels that the experts have not seen.
 
     P(y | x; w) = softmax( log π + Σ_e w_e (log P_e(y | x) − log π_y) )
     p(label | x; w, ε) = (1 − ε) P(label | x; w) + ε π_label
 
-The sum of the weights is an inverse temperature. ε is how often a given label is wrong: without it, one wrong label
-would make all experts look bad. It is in the likelihood only, because rows have no wrong classes. One expert counts
-alone, or two count together, with prior odds of their own. The likelihood is that of the held-out labels. Prior ×
-likelihood is summed over a grid, and a few points of it are kept, the draws.
+The sum of the weights is an inverse temperature. ε is the rate of wrong labels: without it, one wrong label would make
+all experts look bad. It is in the likelihood only, because it concerns labels, not the classes of rows. One or two
+experts have positive weights; prior odds belong to each expert. The likelihood is that of the held-out labels. Prior ×
+likelihood is summed over a grid, and a few points of the grid are the draws.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from scipy.special import log_softmax, logsumexp
 from hidegl.basics.linalg import Matrix, Vector
 
 WEIGHTS = np.geomspace(0.15, 2.4, 7)
-"""The grid of a weight, whose prior is a Gamma distribution with the mean 1 and this shape."""
+"""The grid of a weight, and the shape of its prior, a Gamma distribution with the mean 1."""
 
 SHAPE = 3.0
 
 NOISE, NOISE_STRENGTH = np.array([0.002, 0.006, 0.02, 0.06, 0.15, 0.35]), 60.0
-"""The grid of ε, whose prior is Beta(1, NOISE_STRENGTH): about one label of sixty is wrong."""
+"""The grid of ε, whose prior is Beta(1, NOISE_STRENGTH): about one label in sixty is wrong."""
 
 LABEL_WEIGHT = 0.7
 """The power of the likelihood of a label: predictions of held-out labels come from almost the same labels, so they are
 not independent evidence."""
 
 MOST_LABELS = 400
-"""The likelihood is that of this many labels, if there are more: weights do not get more precise where it matters."""
+"""The maximum number of labels in the likelihood, because further ones hardly improve the weights."""
 
 MOST_TOGETHER = 2
-"""So many experts can count together."""
+"""The maximum number of experts with positive weights."""
 
 N_DRAWS = 12
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one expert knows of labels that it has not seen."""
+    """The evidence for one expert, from labels that it has not seen."""
 
     held_out: Matrix
     """The log-probabilities of the labelled rows, each without its fold (l, c)."""
 
     log_odds: float
-    """The prior log-odds that the expert counts."""
+    """The prior log-odds that the expert has a positive weight."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Draws:
     """Weighted points of the posterior."""
 
     weights: Matrix
-    """Of each expert (s, e)."""
+    """The weights of the experts (s, e)."""
 
     chances: Vector
     """The probability of each draw (s,); their sum is 1."""
@@ -68,17 +68,19 @@ class Draws:
         return self.chances @ self.weights
 
     def of_experts(self, kept: NDArray[np.bool_]) -> Draws:
-        """The draws in which only some experts (e,) count, with the weights of those."""
+        """The draws without the other experts, given a mask (e,)."""
         own = ~self.weights[:, ~kept].any(axis=1)
         chances = self.chances[own] / self.chances[own].sum()
         return Draws(self.weights[own][:, kept], chances)
 
     def intercepts(self, shares: Vector, expected: Vector) -> Matrix:
-        """What is added to the pooled log-probabilities (s, c), from the experts' class shares to those expected."""
+        """The intercepts of the pooled log-probabilities (s, c), which change class shares from the experts' to the
+        expected ones.
+        """
         return np.log(expected) - self.weights.sum(axis=1)[:, None] * np.log(shares)
 
     def predict(self, scores: Sequence[Matrix], shares: Vector) -> Matrix:
-        """The mean probabilities of rows, from the log-probabilities of them by each expert (n, c)."""
+        """The mean class probabilities of rows over the draws (n, c), from log-probabilities by each expert."""
         stacked, P = np.stack(scores), np.zeros(scores[0].shape)
         for weights, intercept, chance in zip(self.weights, self.intercepts(shares, shares), self.chances, strict=True):
             P += chance * np.exp(log_softmax(np.tensordot(weights, stacked, 1) + intercept, axis=1))
@@ -87,7 +89,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The posterior of some experts on its grid."""
+    """The posterior of experts on its grid."""
 
     grid: Matrix
     """The weights of each point (p, e)."""
@@ -97,7 +99,7 @@ class Posterior:
 
     @classmethod
     def of(cls, experts: Sequence[Evidence], codes: NDArray[np.intp], shares: Vector) -> Posterior:
-        """From what experts know of labels with these codes (l,). Without labels, the posterior is the prior."""
+        """The posterior, given evidence for labels with these class numbers (l,). Without labels, it is the prior."""
         grid, log_prior = grid_of(experts)
         step = max(-(-len(codes) // MOST_LABELS), 1)
         ratios = np.stack([expert.held_out[::step] for expert in experts]) - np.log(shares)
@@ -113,9 +115,8 @@ class Posterior:
         return cls(grid, log_joint - logsumexp(log_joint))
 
     def draws(self, n: int = N_DRAWS) -> Draws:
-        """Representative points: those at equal steps of the cumulative posterior.
-
-        The points are in the order of the experts that count, and then of the confidence that they lead to.
+        """Representative points of the grid, at equal steps of the cumulative posterior. Points are sorted by the
+        experts with positive weights, and then by the confidence of their predictions.
         """
         chances = np.exp(self.log_joint)
         experts = (self.grid > 0) @ 2.0 ** np.arange(self.grid.shape[1])

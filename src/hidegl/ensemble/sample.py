@@ -1,4 +1,4 @@
-"""A random sample of the rows, on this host: what an ensemble learns from, however many rows there are."""
+"""A random sample of the rows, on this host, from which an ensemble learns."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from hidegl.rows.side_by_side import SideBySide
 from hidegl.structure.structure import Structure
 
 SAMPLE_ROWS = 20_000
-"""Labels are spread and refined on this number of rows. What is learned from them holds for all."""
+"""The size of the sample on which labels are spread and refined."""
 
 KEPT_VARIANCE = 0.99
-"""As many directions of a view are kept as hold this share of its variance."""
+"""The share of the variance of a view that its directions contain; the others are left out."""
 
 
 @dataclass(frozen=True)
 class RowSample:
-    """Some rows: their numbers, and their assignments to the points of all structures. It has no labels."""
+    """A sample of the rows, without labels: their numbers, and their assignments to the points of all structures."""
 
     numbers: NDArray[np.intp]
     Z: SideBySide
     n_rows: int
-    """How many rows there are in all."""
+    """The number of all rows."""
 
     rows: Rows | None
     """All rows, prepared; None for a model that was loaded."""
 
     measured: bool = False
-    """Whether columns are measurements with units of their own."""
+    """Whether columns are measurements with different units."""
 
     @classmethod
     def of(cls, structures: Sequence[Structure], rows: Rows | None, seed: int, *, measured: bool = False) -> RowSample:
@@ -48,7 +48,7 @@ class RowSample:
 
     @cached_property
     def X(self) -> Matrix:
-        """A subsample of the rows, prepared; every step-th row of the sample."""
+        """A subsample of the prepared rows, at equal steps of the sample."""
         assert self.rows is not None
         X = self.rows.take(subsample(self.numbers))
         return cast(X, "float32") if X.dtype == np.float16 else X

@@ -1,12 +1,9 @@
-"""Labels given by mistake or as a joke, each the only one of its class.
-
-Every class gets a share of the rows, so a name that was typed once would get the rows of a whole class. A stray label
-is kept for its own row and spreads to no other. There are three kinds: names that mean no class ("?"), another spelling
-of the class around the row, and names that look like a class, on a row that is of another class by the model of
-mistakes that audits use.
-
-The third kind needs care. A class may have one label by chance, and leaving it out is an error of the same size. The
-rows of such a class lie apart: the other labels hardly reach them, and the class is cheap to cut from the others.
+"""Stray labels, given by mistake or as a joke, each the only one of its class. Every class gets a share of the rows, so
+a name that was typed once would get many rows. A stray label stays on its own row and does not spread. There are three
+kinds: names that mean no class ("?"), another spelling of the class around the row, and names that look like a class,
+on a row that is of another class by the model of mistakes that audits use. The third kind needs care, because a real
+class may have only one label by chance. The rows of such a class are separate: the other labels hardly reach them, and
+the class has a small cut.
 """
 
 from __future__ import annotations
@@ -30,12 +27,14 @@ from hidegl.spreading.shares import column_scales, distributions
 from hidegl.spreading.temperature import sharpened
 
 USUAL_COUNT, FEWEST_CLASSES = 3, 3
-"""Where classes usually have fewer labels, one label is nothing strange; and with fewer classes of several labels,
-there is too little to compare with."""
+"""If the median class has fewer labels, one label is not unusual; and with fewer classes of several labels, there is
+too little to compare with.
+"""
 
 PROBABLE, FAMILIAR, COSTLY = 0.8, 0.1, 2.0
-"""Another class must be this probable for the row; the row must be more familiar than this share of the labelled rows;
-and cutting the class must cost this many times as much as cutting the others."""
+"""The conditions of the third kind: another class is this probable for the row; the row is more familiar than this
+share of the labelled rows; and the cut of the class is this many times that of the others.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Strays:
 
     @classmethod
     def among(cls, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Strays:
-        """By the structure with the fewest points; rarely any."""
+        """Find strays by the structure with the fewest points. Usually there are none."""
         single, several = ~labels.can_be_judged, labels.counts > 1
         if not single.any() or several.sum() < FEWEST_CLASSES or np.median(labels.counts) < USUAL_COUNT:
             return cls(np.zeros(len(labels.given), dtype=bool))
@@ -63,34 +62,34 @@ class Strays:
         return cls(mask, P[mask])
 
     def warn(self, labels: Labels) -> None:
-        """Tell the user, by name."""
+        """Warn the user, with the names of the classes."""
         amid = labels.classes[self.P.argmax(axis=1)]
-        told = [
+        described = [
             f"{labels.classes[code]!s} (row {row}, among rows of {other!s})"
             for row, code, other in zip(labels.rows[self.mask], labels.given[self.mask], amid, strict=True)
         ]
-        more = f", and {len(told) - 5} more like it" if len(told) > 5 else ""
+        more = f", and {len(described) - 5} more like it" if len(described) > 5 else ""
         warn_user(
-            f"probably a mistake: the only label of {', of '.join(told[:5])}{more}. Only that row keeps it; give the "
-            f"class more labels, or correct it"
+            f"probably a mistake: the only label of {', of '.join(described[:5])}{more}. Only that row keeps it; give "
+            f"the class more labels, or correct it"
         )
 
 
 def is_odd(labels: Labels, code: int, P: Vector) -> bool:
-    """Whether a name means no class, or is another spelling of the class that the row has by the other labels."""
+    """Whether a name means no class, or is another spelling of the class that the other labels predict for the row."""
     name, likeliest = labels.classes[code], labels.classes[P.argmax()]
     return isinstance(name, str) and (is_blank(name) or bool(names_alike([name, likeliest])))
 
 
 def from_others(familiarity: Familiarity, labels: Labels) -> Matrix:
-    """The probabilities of each label from those of classes with several labels, as confident as they may be (l, c)."""
+    """The calibrated probabilities of each labelled row, from labels of classes with several labels (l, c)."""
     judged, hidden = labels.can_be_judged, familiarity.hidden
     P = distributions(hidden, column_scales(hidden[judged].sum(axis=0), np.where(labels.counts > 1, 1.0, 0.0)))
     return sharpened(P, Mistakes.among(P[judged], labels.given[judged]).temperature)
 
 
 def cut_ratios(familiarity: Familiarity, labels: Labels, spreader: Spreader, Z: object) -> Vector:
-    """How much each class costs to cut from the others, as a multiple of what those with several labels do (c,)."""
+    """The cut of each class, as a multiple of the mean cut of classes with several labels (c,)."""
     rule = spreader.lgc_rule
     scales = column_scales(rule.totals @ familiarity.A, np.ones(len(labels.classes)))
     labelled = SideBySide.of(spreader.structure.Z.take(labels.rows))

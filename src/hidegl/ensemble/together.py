@@ -1,7 +1,7 @@
 """Several structures labelled together: a pure function from labels to a frozen `Mixture`.
 
 The experts are the graphs of all structures, and a kernel classifier. Each predicts every label without having seen it;
-from that, one posterior follows about how much each expert counts.
+the posterior of their weights follows from these predictions.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from hidegl.spreading.temperature import log_probabilities
 from hidegl.structure.views import AnyPreparation, LearnedView
 
 NEGLIGIBLE_WEIGHT = 0.02
-"""An expert with a smaller weight is left out: it costs a pass over all rows."""
+"""Experts with a smaller weight are left out, because each takes a pass over all rows."""
 
 FEWEST_TO_WARN = 20
-"""With fewer labels, chance is too likely."""
+"""The minimum number of labels for the warning about labels that cannot be predicted. With fewer, it may be chance."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,14 @@ class ViewMembers:
     """Its columns of prepared rows, as a range; None: all."""
 
     learned: LearnedView | None = None
-    """How to judge it, if it was learned from labels."""
+    """Held-out vectors, if the view was learned from labels."""
 
 
 def members_of_views(
     spreaders: Sequence[Spreader], preparation: AnyPreparation, rows: Rows | None, seed: int, *, mixed: bool
 ) -> tuple[ViewMembers, ...]:
-    """Each view with its structures, from the structures of all views and the prepared rows; None: they are not here.
-
-    `mixed` says that columns of several kinds were scaled before.
+    """Each view with its structures and a sample of the prepared rows, which are None for a model that was loaded.
+    `mixed`: the columns are of several kinds, and were scaled before.
     """
     members = []
     for columns, part, learned in zip(preparation.spans, preparation.parts, preparation.learned, strict=True):
@@ -78,12 +77,12 @@ def members_of_views(
 
 
 def label_together(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares, *, seed: int = 0) -> Mixture:
-    """What the labels make of the structures together.
+    """Label several structures of the same rows together.
 
     Parameters
     ----------
     views : the structures of the same rows; those of the first view find strays and rows of classes without labels
-    labels, shares : the labels of these rows, and what is known about class sizes
+    labels, shares : the labels of these rows, and the posterior of class sizes
     seed : of folds, samples of the labels, and draws
     """
     if not labels.any:
@@ -98,7 +97,7 @@ def label_together(views: Sequence[ViewMembers], labels: Labels, shares: ClassSh
 
 
 def mixture_of(views: Sequence[ViewMembers], labels: Labels, shares: ClassShares, seed: int) -> Mixture:
-    """What labels make of the structures, none of which is a stray. Every view has a graph and a kernel expert."""
+    """The mixture for labels without strays. Every view has a graph expert and a kernel expert."""
     warn_of_labels(labels)
     rng = np.random.default_rng(seed)
     folds = folds_of(labels, rng, [view.learned for view in views])
@@ -141,14 +140,14 @@ def kernel_of(
 
 
 def that_count(draws: Draws) -> NDArray[np.bool_]:
-    """Which experts do not have a negligible weight (e,); all that are in any draw, if each draw needs one that has."""
+    """Which experts have more than a negligible weight (e,); all experts of any draw, if some draw had none left."""
     weights = draws.mean_weights
     counts = weights >= NEGLIGIBLE_WEIGHT * weights.sum()
     return weights > 0 if draws.weights[:, ~counts].any(axis=1).all() else counts
 
 
 def weighed(evidence: Sequence[Evidence], labels: Labels, shares: ClassShares) -> tuple[Draws, Matrix]:
-    """Draws of how much each expert counts, and the probabilities of the labels that were held out (l, c)."""
+    """Draws of the weights of the experts, and the held-out probabilities of the labels (l, c)."""
     judged, held_out = labels.can_be_judged, [each.held_out for each in evidence]
     if len(labels.classes) > 1:
         warn_of_chance([scores[judged] for scores in held_out], labels.given[judged])
@@ -164,8 +163,8 @@ def with_sizes(
     unseen: Unseen,
     rng: np.random.Generator,
 ) -> tuple[Vector, MixtureDraws]:
-    """Expected class shares, given the log-probabilities of many rows by each expert; and draws of all that is
-    uncertain.
+    """The expected class shares, given log-probabilities of many rows by each expert, and draws of all uncertain
+    parameters.
     """
     P = draws.predict(scores, shares.mean)
     sizes = shares.adapted(P)
@@ -178,7 +177,7 @@ def with_sizes(
 
 
 def unseen_classes(shares: ClassShares, labels: Labels, spreaders: Sequence[Spreader], sample: RowSample) -> Unseen:
-    """Which rows may be of a class without labels, by the graph with the fewest points."""
+    """The model of rows of classes without labels, by the graph with the fewest points."""
     if shares.known or shares.unseen < NEGLIGIBLE:
         return Unseen()
     spreader = smallest(spreaders)

@@ -1,8 +1,8 @@
-"""How probable it is that a row is of a class that nobody has labelled.
+"""The probability that a row is of a class without labels.
 
 The share of such rows follows from the numbers of labels (`hidegl.ensemble.class_shares`). Which rows they are follows
-from familiarity: whether a walk over the graph from a row meets a label of any class. A label that is the only one of
-its class is, when it is held out, a row of a class without labels; the other labels, held out, are not:
+from familiarity: whether a walk over the graph from a row meets a label of any class. The only label of a class, when
+it is held out, is an example of a row of a class without labels; other held-out labels are counterexamples:
 
     log-odds(x) = intercept − slope · log familiarity(x)
 
@@ -29,13 +29,13 @@ from hidegl.spreading.familiarity import Familiarity, familiarities
 from hidegl.spreading.labels import Labels
 
 NEGLIGIBLE = 1e-4
-"""A smaller share of rows is taken as 0."""
+"""Smaller shares of rows count as 0."""
 
 LEAST = 1e-12
-"""Smaller familiarities count as this."""
+"""The minimum familiarity."""
 
 NEAR = 2.0
-"""Rows count as no further away from the labels than this many standard deviations."""
+"""Log-familiarities are clipped at this number of standard deviations below the labels."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Unseen:
     slope: float = 0.0
     intercept: float = 0.0
     limits: tuple[float, float] = (0.0, 0.0)
-    """Logarithms of familiarities are cut to this range."""
+    """The range to which log-familiarities are clipped."""
 
     structure: int = 0
     """The number of the structure."""
@@ -57,7 +57,9 @@ class Unseen:
 
     @classmethod
     def learned(cls, share: float, familiarity: Familiarity, labels: Labels, Z: Assignments, structure: int) -> Unseen:
-        """From the share of rows, the familiarity of labels, and the assignments of many rows to one structure."""
+        """Fit the model to the share of rows, the familiarity of labels, and the assignments of many rows to one
+        structure.
+        """
         if share < NEGLIGIBLE:
             return cls()
         slope, limits = discriminant(np.log(np.maximum(familiarity.of_labels, LEAST)), ~labels.can_be_judged)
@@ -101,7 +103,7 @@ class Unseen:
 
 def discriminant(t: Vector, single: Any) -> tuple[float, tuple[float, float]]:
     """The slope of a linear discriminant between labels that are the only one of their class and the others, and the
-    range in which it holds. The fewer labels there are, the flatter it is.
+    range in which it is used. With fewer labels, the slope is smaller.
     """
     if not single.any() or single.all():
         return 0.0, (float(t.min()), float(t.max()))

@@ -1,7 +1,6 @@
-"""A kernel ridge that learns what weak sources say of rows, and predicts each row without its own weak label.
-
-Its targets are class probabilities that follow from the sources alone, so that given labels can judge it. The more
-often a source is wrong, the larger the penalty, which is chosen by leaving labels out.
+"""Kernel ridge regression on the labels of weak sources, which predicts each row without its own weak labels. Its
+targets are class probabilities from the sources only, so that given labels can judge it. The penalty is chosen by
+leave-one-out; it is larger for sources that are often wrong.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ WIDTHS = (0.3, 1.0, 10.0)
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 COMPARED_ROWS = 500
-"""Kernels and penalties are compared on this number of rows."""
+"""The number of rows on which kernels and penalties are compared."""
 
 Columns = tuple[int, int] | None
 
 
 @dataclass(frozen=True)
 class RowsOfView:
-    """The prepared rows (m, r) in the columns of one view, and how a sample of all rows is spread."""
+    """Prepared rows (m, r) in the columns of one view, and the covariance of a sample of all rows."""
 
     X: Matrix
     sample: RowSample
@@ -44,7 +43,7 @@ class RowsOfView:
 
 @dataclass(frozen=True)
 class WeakKernel:
-    """One kernel on some rows: G = K + λ I, with its inverse."""
+    """A fitted kernel ridge: G = K + λ I, with its inverse."""
 
     X: Matrix
     """The rows, mapped (m, v)."""
@@ -56,7 +55,9 @@ class WeakKernel:
 
     @classmethod
     def chosen(cls, views: Sequence[RowsOfView], votes: Matrix, rng: np.random.Generator) -> Self:
-        """The kernel and penalty that predict votes (m, c) best when they are left out; rows without votes are 0."""
+        """The kernel and penalty with the best leave-one-out predictions of votes (m, c), which are 0 for rows without
+        votes.
+        """
         said = np.flatnonzero(votes.any(axis=1))
         few = said[sample_indices(len(said), COMPARED_ROWS, rng)]
         Y = votes[few] - votes[few].mean(axis=0)
@@ -89,7 +90,7 @@ class WeakKernel:
 
 
 def least_error(gram: Matrix, Y: Matrix) -> tuple[float, float]:
-    """The smallest mean squared error of targets that are left out (m, c), and the penalty that leads to it."""
+    """The smallest leave-one-out mean squared error of targets (m, c), and its penalty."""
     values, vectors = scipy.linalg.eigh(gram, check_finite=False, driver="evd")
     values, turned, squares = np.maximum(values, 0.0), vectors.T @ Y, vectors**2
     found = [(left_out_error(1 / (values + penalty), vectors, squares, turned), penalty) for penalty in PENALTIES]

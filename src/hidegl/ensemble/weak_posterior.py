@@ -1,4 +1,4 @@
-"""The classes of all rows from given labels and weak sources together, and what was found about each source."""
+"""The classes of all rows from given labels and weak sources together, and estimates for each source."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ JUDGING_ROWS, LEARNING_ROWS = 1_000, 4_000
 """The maximum number of rows by which a source is judged, and from which the kernel learns in the end."""
 
 BLOCK_ROWS = 16_384
-"""So many rows at a time, and enough for means."""
+"""The number of rows that are computed at a time. It is also enough for means."""
 
 ROUNDS = 2
-"""So often each of several sources is judged by the others."""
+"""The number of rounds in which several sources are judged by each other."""
 
 DRAWN_DEVIATIONS = (-1.0, 0.0, 1.0)
 DRAW_CHANCES = np.array([0.25, 0.5, 0.25])
 LEAST_ACCURACY, MOST_ACCURACY = 0.02, 0.99
-"""The draws of the result: all sources are right less or more often than expected, by so many standard deviations."""
+"""The draws of the result: the accuracies of all sources, moved by these numbers of standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,8 @@ class Weighed:
 def weighed(
     gold: GoldModel, views: Sequence[ViewMembers], rows: Rows | None, sources: Sequence[WeakLabels], seed: int
 ) -> Weighed | tuple[JudgedSource, ...]:
-    """All rows by given labels and sources; what was found about the sources alone, if none of them is used.
-
-    `rows` are all prepared rows; None for a model without them.
+    """The model of given labels and sources together, or only the judged sources if none of them is used. `rows` are
+    all prepared rows; None for a model without them.
     """
     rng = np.random.default_rng(seed)
     classes = all_classes(gold.labels, sources)
@@ -102,7 +101,7 @@ def trusts_in(
     classes: NDArray[Any],
     rng: np.random.Generator,
 ) -> list[SourceTrust]:
-    """How often each source is right. Several are judged by one another, too."""
+    """The accuracy of each source. Several sources are judged by each other, too."""
     places = [scene_rows(gold, [source], JUDGING_ROWS, rng) for source in sources]
     scenes = [scene_of(gold, views, own, sources, classes, rng, number) for number, own in enumerate(places)]
     evidence = [[np.zeros_like(votes) for votes in scene.votes] for scene in scenes]
@@ -137,7 +136,7 @@ def scene_of(
     rng: np.random.Generator,
     taught_by: int | None = None,
 ) -> Scene:
-    """What is known of these rows. The kernel is chosen by what one source says, or by the mean of all."""
+    """The evidence about these rows. The kernel is chosen by the labels of one source, or by the mean over all."""
     votes = tuple(source.on_rows(classes, rows) for source in sources)
     kernel = None
     if all(view.sample.rows is not None for view in views):
@@ -147,7 +146,7 @@ def scene_of(
 
 
 def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: NDArray[Any]) -> bool:
-    """Whether a source is better than chance. Without given labels there is nothing better."""
+    """Whether a source is used: if it is better than chance, or if there are no given labels."""
     if gold.P is None:
         return True
     few = np.arange(len(source.rows))[:: max(len(source.rows) // BLOCK_ROWS, 1)]
@@ -211,7 +210,7 @@ def with_evidence(
 def theta_of_draw(
     theta: Matrix, trust: SourceTrust, deviations: float, known: NDArray[np.bool_], shares: Vector
 ) -> Matrix:
-    """The confusion matrix if a source is right more or less often than expected."""
+    """The confusion matrix if the accuracy of a source is higher or lower than expected."""
     if not deviations:
         return theta
     accuracy = float(np.clip(trust.mean + deviations * trust.deviation, LEAST_ACCURACY, MOST_ACCURACY))
@@ -226,7 +225,7 @@ def mixture_of_all(
     learning: NDArray[np.intp],
     shares: Vector,
 ) -> Mixture:
-    """The model of new rows: the experts of the given labels, and one more that the sources taught."""
+    """The model of new rows: the experts of the given labels, and one that was trained on the sources."""
     labels = Labels.of(classes, gold.codes(classes, np.arange(gold.labels.n_rows)))
     head = scene.kernel.head(found.targets, found.slope) if found.slope and scene.kernel is not None else None
     if found.power and gold.P is not None:
@@ -251,7 +250,7 @@ def mixture_of_all(
 
 
 def loo_of(gold: GoldModel, found: Explanation, learning: NDArray[np.intp], labels: Labels) -> Matrix:
-    """The probabilities of each labelled row, made without its label (l, c)."""
+    """The probabilities of each labelled row, computed without its label (l, c)."""
     places = np.minimum(np.searchsorted(learning, labels.rows), len(learning) - 1)
     here = learning[places] == labels.rows
     log_rows = gold.log_rows(labels.classes, labels.rows)

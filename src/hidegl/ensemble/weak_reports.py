@@ -1,4 +1,4 @@
-"""What was found about each weak source, for people."""
+"""The estimates for each weak source, as users see them."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from hidegl.spreading.weak_labels import WeakLabels
 
 LEVEL = 0.95
 MOST_CONFUSED, LEAST_CONFUSED = 3, 0.1
-"""So many pairs of classes are listed that a source confuses in this share of the rows of a class."""
+"""The maximum number of pairs of confused classes that are listed, and the least share of the rows of a class."""
 
 
 class JudgedSource(NamedTuple):
-    """What was found about one weak source."""
+    """The estimates for one weak source."""
 
     name: str
     n_rows: int
-    """How many rows it labels."""
+    """The number of rows that it labels."""
 
     n_checked: int
-    """How many of them have a given label."""
+    """The number of these rows with a given label."""
 
     agreement: float | None
     """The share of those on which it agrees with the given label; None if there are none."""
 
     accuracy: float
-    """How often it is right, as estimated from all that is known."""
+    """The estimated share of its labels that are right."""
 
     low: float
     high: float
     """An interval for the accuracy."""
 
     used: bool
-    """Whether it is better than chance, so that it counts."""
+    """Whether it is used, because it is better than chance."""
 
     confused: tuple[tuple[Any, Any, float], ...] = ()
-    """Pairs of classes: the true one, what the source says instead, and in which share of the rows of that class."""
+    """Confused classes: the true class, the label of the source, and the share of the rows of that class."""
 
     def __str__(self) -> str:
-        """For people: in percent."""
+        """A sentence with percentages."""
         right = f"right in about {100 * self.accuracy:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f} %)"
         checked = f", agrees with {100 * (self.agreement or 0):.0f} % of {self.n_checked:,} given labels"
         unused = "" if self.used else "; not used, because it may be no better than chance"
@@ -61,7 +61,7 @@ def judged_source(
     theta: Matrix | None = None,
     shares: Vector | None = None,
 ) -> JudgedSource:
-    """What was found, for people."""
+    """The estimates for all sources."""
     places = source.places_of(labels.rows)
     checked = np.flatnonzero(places >= 0)
     agreement = None

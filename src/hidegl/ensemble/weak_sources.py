@@ -1,14 +1,14 @@
-"""How far each weak source is to be believed, and the classes of rows that follow from all of them together.
-
-Three things are known of a row: what the sources say of it, what a kernel ridge that learned from the sources of other
-rows says (`hidegl.ensemble.weak_kernel`), and what the model of the given labels says, which has not seen any source:
+"""The accuracy of each weak source, and the classes of rows that follow from all sources together. There are three
+pieces of evidence about a row: the labels of the sources, the prediction of a kernel ridge that was trained on the
+sources' labels of other rows (`hidegl.ensemble.weak_kernel`), and the prediction of the model of the given labels,
+which uses no source:
 
     P(y | row) ∝ P_gold(y | x)^g · softmax(s F(x))_y · Π_sources θ_source(said | y)
 
-F is without the row's own weak labels, and P_gold without its own given label, so that the three are independent pieces
-of evidence, and each judges the others. Expectation–maximisation finds the confusion matrices θ. How often a source is
-right is judged apart, on a grid: by the given labels on its rows, by the rows about which the other evidence is most
-certain, and by how well what the source taught predicts the given labels.
+F does not use the row's own weak labels, nor P_gold its own given label. So the three are independent, and each judges
+the others. Expectation–maximisation finds the confusion matrices θ. The accuracies of sources are estimated separately,
+on a grid: from the given labels on their rows, from the rows about which the other evidence is most certain, and from
+how well the kernel ridge predicts the given labels.
 """
 
 from __future__ import annotations
@@ -27,58 +27,63 @@ from hidegl.ensemble.confusions import LEAST, confusion, log_evidence, prior_con
 from hidegl.ensemble.weak_kernel import WeakKernel
 
 ACCURACIES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.85, 0.91, 0.96])
-"""The grid of how often a source is right, whose prior is a Beta distribution."""
+"""The grid of accuracies, and the parameters of their prior, a Beta distribution."""
 
 PRIOR_RIGHT, PRIOR_WRONG = 5.0, 1.8
 RESOLUTION = 0.04
-"""No accuracy is known more precisely: the grid has steps of about twice that."""
+"""The minimum standard deviation of an accuracy, about half a step of the grid."""
 
 SURE_SHARE, FEWEST_SURE, SURE_WEIGHT = 0.15, 20, 60.0
-"""A source is judged on this share of the rows, those about which the other evidence is most certain, on so many rows
-at least. They count as no more than so many given labels."""
+"""A source is also judged on the rows about which the other evidence is most certain: on this share of the rows, at
+least FEWEST_SURE. They count as at most SURE_WEIGHT given labels.
+"""
 
 MOST_PROVEN = 0.9
-"""Rows cannot prove a source to be right more often: one whose mistakes depend on the row alone looks perfect there."""
+"""The maximum accuracy that such rows can prove, because a source whose mistakes depend on the row only looks perfect
+there.
+"""
 
 ENOUGH_CHECKED = 20.0
-"""With so many given labels on the rows of a source, those count half: given labels judge it first."""
+"""With this number of given labels on the rows of a source, such rows count half as much."""
 
 SLOPES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""s, the inverse temperature of what the sources taught."""
+"""The grid of s, the inverse temperature of the kernel ridge."""
 
 POWERS_OF_GOLD = {1.0: 0.0, 0.6: -0.3, 0.3: -0.8, 0.0: -1.5}
-"""g, and its log-prior."""
+"""The grid of g, with its log-prior."""
 
 SAID_WEIGHT = 50.0
-"""All that sources say counts as so many given labels more than there are, when s and g are chosen: mistakes that
-depend on the row would make a kernel that repeats them look right."""
+"""The weight of all labels of sources when s and g are chosen, as given labels in addition to those that there are. It
+is limited, because a kernel that repeats mistakes of a source would look right.
+"""
 
 BELIEFS = {1.0: 0.0, 0.7: -1.0, 0.4: -2.0, 0.2: -2.5, 0.1: -3.0}
-"""How far what follows from sources is believed, compared with the model of the given labels, and its log-prior."""
+"""The grid of the power of the evidence from sources, compared with the model of the given labels, with its log-prior.
+"""
 
 STEPS = 3
 DEVIATIONS = 1.5
-"""A source is believed if it is better than chance by so many standard deviations."""
+"""A source is used if it is better than chance by this number of standard deviations."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Some rows, and all that is known of them."""
+    """Rows with all evidence about them."""
 
     kernel: WeakKernel | None
-    """None for a model without rows."""
+    """The kernel ridge; None for a model without rows."""
 
     log_gold: Matrix | None
     """The log-probabilities by the model of the given labels (m, c), each without its own; None if there are none."""
 
     gold: NDArray[np.intp]
-    """The class of each row that has a given label; −1 of the others (m,)."""
+    """The class number of each row with a given label; −1 for others (m,)."""
 
     votes: tuple[Matrix, ...]
-    """What each source says, as probabilities (m, c); 0 where it says nothing."""
+    """The labels of each source as probabilities (m, c); 0 for rows that it does not label."""
 
     other: Matrix | None = None
-    """The log-evidence of sources that are not judged now (m, c)."""
+    """The log-evidence of the sources that are not being judged (m, c)."""
 
     def of_source(self, number: int, other: Matrix) -> Scene:
         return replace(self, votes=(self.votes[number],), other=other)
@@ -93,13 +98,13 @@ class Scene:
 
     @cached_property
     def learning(self) -> NDArray[np.intp]:
-        """The rows that only sources label."""
+        """Which rows have labels of sources only."""
         said = np.any([votes.any(axis=1) for votes in self.votes], axis=0)
         return np.flatnonzero(said & ~self.is_gold)
 
     @cached_property
     def gold_counts(self) -> list[Matrix]:
-        """How often each source says each class of rows with each given label (true, said)."""
+        """For each source, the counts of its labels on rows with given labels (given class, label of the source)."""
         return [class_sums(self.gold[self.is_gold], votes[self.is_gold], self.n_classes) for votes in self.votes]
 
     def with_gold(self, P: Matrix) -> Matrix:
@@ -109,11 +114,11 @@ class Scene:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What follows for some rows if sources are right so often."""
+    """The classes of rows, given the accuracies of the sources."""
 
     thetas: tuple[Matrix, ...]
     targets: Matrix
-    """What the kernel learned (m, c)."""
+    """The targets of the kernel ridge (m, c)."""
 
     power: float
     """g"""
@@ -128,7 +133,7 @@ class Explanation:
     """The log-evidence of its own weak labels (m, c)."""
 
     belief: float = 1.0
-    """The power of that evidence."""
+    """The power of the evidence of the sources."""
 
     @property
     def P_without_gold(self) -> Matrix:
@@ -137,7 +142,7 @@ class Explanation:
 
 
 def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) -> Explanation:
-    """The confusion matrices and the classes of rows, if sources are right this often."""
+    """Find the confusion matrices and the classes of rows, given the accuracies of the sources."""
     said = [how_often_said(votes) for votes in scene.votes]
     thetas = [prior_confusion(a, own) for a, own in zip(accuracies, said, strict=True)]
     for step in range(steps):
@@ -160,8 +165,8 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
 
 
 def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[float, float, Matrix]:
-    """g, s and the log-probabilities of rows without their own weak labels: those under which the given labels and what
-    the sources say are most likely. Where there are given labels, all that sources say counts as little more than they.
+    """The g and s under which the given labels and the labels of sources are most likely, and the log-probabilities of
+    rows without their own weak labels. If there are given labels, those of the sources count little more than they do.
     """
     gold, learning, flat = scene.is_gold, scene.learning, np.zeros(evidence.shape)
     powers = {0.0: 0.0} if scene.log_gold is None else POWERS_OF_GOLD
@@ -177,10 +182,9 @@ def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[fl
 
 
 def confirmed(scene: Scene, found: Explanation) -> Explanation:
-    """The explanation, nearer to the model of the given labels as far as it predicts those worse than that does.
-
-    Mistakes that depend on the row are learned by the kernel, too, and then seem to be confirmed. Given labels, each
-    without itself, are what tells.
+    """The explanation, moved towards the model of the given labels if it predicts them worse than that model does. The
+    kernel also learns mistakes that depend on the row, so they seem to be confirmed. Only given labels, each predicted
+    without itself, reveal such mistakes.
     """
     if scene.log_gold is None or not scene.is_gold.any():
         return found
@@ -197,7 +201,7 @@ def confirmed(scene: Scene, found: Explanation) -> Explanation:
 
 @dataclass(frozen=True)
 class SourceTrust:
-    """How often a source is right, by the posterior on the grid."""
+    """The posterior of the accuracy of a source, on the grid."""
 
     chances: Vector
 
@@ -215,7 +219,7 @@ class SourceTrust:
 
 
 def judged(scene: Scene) -> SourceTrust:
-    """How often the only source of a scene is right."""
+    """The accuracy of the only source of a scene."""
     votes, counts = scene.votes[0], scene.gold_counts[0]
     right, wrong = float(np.trace(counts)), float(counts.sum() - np.trace(counts))
     log_posterior = np.log(np.gradient(ACCURACIES))
@@ -231,8 +235,8 @@ def judged(scene: Scene) -> SourceTrust:
 
 
 def surprise(log_rows: Matrix, votes: Matrix, accuracy: float) -> float:
-    """How far a source agrees more or less often than expected with the rows about which the other evidence is most
-    certain: a Kullback–Leibler divergence, times what these rows count.
+    """The log-likelihood of an accuracy by the rows about which the other evidence is most certain: a Kullback–Leibler
+    divergence, times the weight of these rows.
     """
     if not len(log_rows):
         return 0.0
@@ -257,5 +261,5 @@ def how_often_said(votes: Matrix) -> Vector:
 
 
 def chance_level(said: Vector, shares: Vector) -> float:
-    """How often a source would be right that says classes at random, as often as it does."""
+    """The accuracy of random labels with the frequencies of the source's labels."""
     return float(said @ shares)

@@ -38,9 +38,7 @@ OUTWEIGHS = 100
 """If a standard deviation is this many times the median one, the column has another unit, and would dominate."""
 
 MANY_COLUMNS = 100
-"""Above this number, columns with negative values are regarded as an embedding, and principal components improve
-distances.
-"""
+"""Above this number, columns with negative values are taken as an embedding, which principal components improve."""
 
 MOST_COMPONENTS = 200
 """The maximum number of principal components."""
@@ -74,9 +72,7 @@ FLOAT32_RANGE = (1e-12, 1e12)
 
 @dataclass(frozen=True)
 class Preparation:
-    """A learned map of rows. `basis` has orthonormal columns; A `basis` of None is the identity, and `bounds` of None
-    are no bounds.
-    """
+    """A learned map of rows. The columns of `basis` are orthonormal. A `basis` of None is the identity."""
 
     preprocess: str | None
     dtype: str
@@ -162,9 +158,7 @@ def furthest_point(dtype: str) -> float:
 
 
 def project(X: Any, preparation: Preparation, dtype: str) -> Any:
-    """Project a dense block. The offset is subtracted before the precision is reduced, because it may be far larger
-    than the differences between rows.
-    """
+    """Project a dense block. The offset, which may be large, is subtracted before the precision is reduced."""
     if preparation.bounds is not None:
         X = namespace(X).clip(X, *cast(preparation.bounds, X.dtype))
     X = X - cast(preparation.offset, X.dtype)
@@ -206,9 +200,7 @@ def safe_lengths(X: Any) -> Any:
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows scaled to length 1; rows of zeros do not change. If squares would overflow, rows are first divided by their
-    largest entry.
-    """
+    """Rows scaled to length 1, without overflow of squares; rows of zeros do not change."""
     if sp.issparse(X):
         return normalize(normalize(X, norm="max"))
     if (lengths := safe_lengths(X)) is not None:
@@ -268,11 +260,8 @@ def learn_preparation(
 
 def prepared(X: Any, *, preprocess: str | None = "auto", n_components: int | str | None = "auto") -> Any:
     """An array, prepared as HiDeGL does it."""
-    rows = LocalRows(X)
-    rng = np.random.default_rng(0)
-    return rows.map(
-        prepare, learn_preparation(rows, preprocess=preprocess, n_components=n_components, rng=rng)
-    ).collect()
+    rows, options = LocalRows(X), dict[str, Any](preprocess=preprocess, n_components=n_components)
+    return rows.map(prepare, learn_preparation(rows, rng=np.random.default_rng(0), **options)).collect()
 
 
 def divided(sample: Any, scale: Any) -> Any:
