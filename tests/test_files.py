@@ -161,7 +161,7 @@ def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
     broken = X.copy()
     broken[4000, 2] = np.nan
     np.save(tmp_path / "X.npy", broken)
-    with pytest.raises(ValueError, match="X must contain finite numbers, but the file holds NaN"):
+    with pytest.raises(ValueError, match="X must contain finite numbers, but the file contains NaN"):
         model().fit(tmp_path / "X.npy", y)
     np.save(tmp_path / "X.npy", X[0])
     with pytest.raises(ValueError, match=r"X must have rows and columns, got the shape \(5,\)"):

@@ -1,7 +1,6 @@
-"""Which library an array belongs to: the one place that tells numpy's arrays from torch's tensors.
-
-`operations(array)` is the module that does to it what no array library has a word for; `namespace(array)` has the words
-that all of them share (the array API standard). A library that is absent costs nothing.
+"""The library of an array. This is the only module that distinguishes numpy's arrays from torch's tensors.
+`operations(array)` is our module with operations that array libraries lack; `namespace(array)` has those that all of
+them share (the array API standard). Libraries are imported only if they are in use.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 OPERATIONS = {"torch": "hidegl.rows.on_torch"}
 NAMESPACES = {"torch": ("array_api_compat.torch", "sklearn.externals.array_api_compat.torch")}
-"""The array API standard for each library; scikit-learn's copy of it serves where there is no other."""
+"""The array API standard for each library; scikit-learn's copy is used if there is no other."""
 
 
 def library(array: Any) -> str:
@@ -41,19 +40,19 @@ def array_api(name: str) -> Any:
 
 
 def cast(array: Any, dtype: Any) -> Any:
-    """In another precision, named ("float32") or of the array's own library; the same array if it has that already."""
+    """The array in another precision, by its name ("float32") or dtype; unchanged if it has that precision."""
     if library(array) == "torch":
         return array.to(getattr(import_module("torch"), dtype) if isinstance(dtype, str) else dtype)
     return array.astype(dtype, copy=False)
 
 
 def contiguous(array: Any) -> Any:
-    """Row after row in memory."""
+    """The array in row-major order in memory."""
     return array.contiguous() if library(array) == "torch" else np.ascontiguousarray(array)
 
 
 def on_host(value: Any) -> Any:
-    """As numpy; each of a tuple, and what knows by itself how it gets here."""
+    """A value as numpy: arrays, tuples of them, and objects with a method `on_host`."""
     if isinstance(value, tuple):
         return tuple(map(on_host, value))
     if hasattr(value, "on_host"):
@@ -64,7 +63,7 @@ def on_host(value: Any) -> Any:
 
 
 def to_device(value: Any, device: Any) -> Any:
-    """Arrays as tensors on a device, those inside of a tuple or a dataclass too; everything else as it is."""
+    """Arrays as tensors on a device, also inside of tuples and dataclasses; other values do not change."""
     if isinstance(value, tuple):
         return tuple(to_device(part, device) for part in value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -75,7 +74,7 @@ def to_device(value: Any, device: Any) -> Any:
 
 
 def as_tensor(array: np.ndarray[Any, Any], device: Any) -> Any:
-    """A tensor of the array's numbers, in the next wider type where torch has not its own."""
+    """A tensor of the array's numbers, in the next wider type if torch lacks its type."""
     torch = import_module("torch")
     wider = {"uint16": np.int32, "uint32": np.int64, "uint64": np.float64, "float128": np.float64}
     native = array.dtype.newbyteorder("=")

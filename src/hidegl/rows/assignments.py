@@ -1,8 +1,8 @@
 """Z, the assignments of rows to points (eq. kde-Z), kept sparse: each row has the same small number of entries.
 
-With σ of a useful size a row has a handful of entries that matter, so the s nearest points are kept and the rest are
-zero. That is still an exact method: the softmax over the s nearest maximises the same lower bound of the likelihood
-over all assignments with at most s entries, so every step of the learning still raises its objective.
+With a useful σ, a row has only a few large entries, so only those of the s nearest points are stored and the others are
+zero. The method is still exact: the softmax over the s nearest maximises the same lower bound of the likelihood over
+all assignments with at most s entries, so every step of the learning still raises its objective.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hidegl.rows.arrays import namespace, on_host, operations
 from hidegl.rows.base import Rows
 
 DENSE_POINTS, FEW_NEAREST = 2000, 32
-"""Matrices of points × points are sparse for more points than this, if each row belongs to few of them."""
+"""Above this number of points, k×k matrices are sparse if rows are assigned to at most FEW_NEAREST points."""
 
 SUMMED_AT_ONCE = 16
 
@@ -29,7 +29,7 @@ SUMMED_AT_ONCE = 16
 class Assignments:
     """A block of b rows of Z: the numbers of the s points of each row (b, s), and their weights (b, s).
 
-    Both are arrays of one library, numpy or torch, and so is what the methods take and give.
+    Both are arrays of one library, numpy or torch, as are the arguments and results of the methods.
     """
 
     columns: Any
@@ -57,11 +57,11 @@ class Assignments:
         return operations(self.columns).transposed_product(self.columns, self.weights, X, self.n_points)
 
     def point_sums(self, X: Any) -> tuple[Any, Any]:
-        """Zᵀ1 and ZᵀX, what the M-step needs."""
+        """Zᵀ1 and ZᵀX, for the M-step."""
         return operations(self.columns).point_sums(self.columns, self.weights, X, self.n_points)
 
     def gram(self, row_weights: Any = None) -> Gram | SparseGram:
-        """Zᵀ diag(row_weights) Z (k, k), with ones for None: sparse on this host, where there are many points."""
+        """Zᵀ diag(row_weights) Z (k, k), with ones for None: sparse on this host if points are many."""
         here, few = isinstance(self.columns, np.ndarray), self.columns.shape[1] <= FEW_NEAREST
         if here and few and self.n_points > DENSE_POINTS:
             return SparseGram.of(self, row_weights)
@@ -76,13 +76,13 @@ class Assignments:
 
     @property
     def strongest(self) -> Any:
-        """The point that each row belongs to most (b,)."""
+        """The nearest point of each row (b,)."""
         xp = namespace(self.weights)
         return self.columns[xp.arange(len(self.weights), device=self.device), xp.argmax(self.weights, axis=1)]
 
     @property
     def dense(self) -> NDArray[np.float64]:
-        """(b, k): for a few rows on this host."""
+        """Z as a dense matrix (b, k), for a few rows on this host."""
         Z = np.zeros(self.shape)
         np.add.at(Z, (np.arange(len(Z))[:, None], self.columns), self.weights)
         return Z
@@ -112,13 +112,13 @@ class Assignments:
 
 @dataclass
 class Gram:
-    """Zᵀ diag(w) Z as a sum over blocks. A block waits as its few entries, so that one k×k matrix serves them all."""
+    """Zᵀ diag(w) Z as a sum over blocks. Blocks are stored as entries until they are added to a matrix."""
 
     n_points: int
     waiting: list[tuple[Any, ...]]
     total: Any = None
     is_sparse: bool = False
-    """Whether most entries are 0; then, with many points, the others alone come to the host."""
+    """Whether most entries are 0. Then, with many points, only the other entries are sent to the host."""
 
     def __iadd__(self, other: Self) -> Self:
         self.waiting += other.waiting
@@ -144,7 +144,7 @@ class Gram:
 
 @dataclass
 class SparseGram:
-    """The same as a sparse matrix: the number of entries per row does not grow with the number of points."""
+    """Zᵀ diag(w) Z as a sparse matrix, whose number of entries per row does not grow with the number of points."""
 
     parts: list[sp.csr_array]
 
@@ -161,7 +161,7 @@ class SparseGram:
         return self
 
     def matrix(self) -> sp.csr_array:
-        while len(self.parts) > 1:  # pairs first: the total, which is large, is added to rarely
+        while len(self.parts) > 1:  # add pairs first, because adding to the large total is slow
             pairs = (self.parts[i : i + 2] for i in range(0, len(self.parts), 2))
             self.parts = [pair[0] if len(pair) == 1 else sp.csr_array(pair[0] + pair[1]) for pair in pairs]
         return self.parts[0]
@@ -171,7 +171,7 @@ class SparseGram:
 
 
 def searchable(rows: Rows, C: Any, s: int) -> Any:
-    """Points beside the rows that search their s nearest among them: with an index, where that pays."""
+    """Points on the device of the rows, for the search of the s nearest, with an index if that is faster."""
     brought = rows.bring(C)
     return search.searchable(brought, s) if isinstance(brought, np.ndarray) else brought
 

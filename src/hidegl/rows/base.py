@@ -1,12 +1,12 @@
-"""Where the n rows live: one small interface, so that the mathematics above it is written once.
+"""The interface of all engines, by which the mathematics is written once for rows in memory, in files, on GPUs and
+clusters. There are two operations on n rows: a row-wise `map`, whose result stays where the rows are, and a `sum` over
+blocks of rows, whose result is small (k×d, k×k, k×c). The engine defines what a block is: an array in memory, a slice
+of a file, a tensor on a GPU, or a chunk on a worker. Functions given to `map` and `sum` are pure and top-level, so that
+they can be sent to workers. They get one block and not its number, so results do not depend on the division into
+blocks.
 
-Everything of size n is touched in two ways only: a row-wise `map`, whose result stays where the rows are, and a `sum`
-over blocks of rows, which gives something small (k×d, k×k, k×c). What a block is (an array in memory, a slice
-of a file, a tensor on a GPU, a chunk on a worker) is the engine's matter. Functions given to `map` and `sum` are pure
-and top-level, so that they travel; they see one block and never its number, so the cut into blocks cannot matter.
-
-What is small lives beside the rows: `bring` takes it there, `sum` and `sample` leave it there, and functions on it go
-by the library of its arrays (`hidegl.rows.arrays`). `on_host` takes it from there to numpy.
+Small arrays are on the device of the rows: `bring` moves them there, and `sum` and `sample` return them there.
+Functions on them use the library of their arrays (`hidegl.rows.arrays`). `on_host` converts them to numpy.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from numpy.typing import NDArray
 from hidegl.rows.arrays import namespace
 
 Block = Any
-"""A few rows in an engine's own form: an array, a sparse matrix, or an object with `__getitem__` and `concatenate`."""
+"""A block of rows in the form of an engine: an array, a sparse matrix, or an object with `__getitem__` and
+`concatenate`.
+"""
 
 Sums = tuple[Any, ...]
-"""What a block function returns to `sum`: a tuple of float64 numbers and arrays, added up one by one."""
+"""The result of a block function for `sum`: a tuple of float64 numbers and arrays, which are added elementwise."""
 
 WITNESSES, RUN_ROWS = 131_072, 1024
-"""By about how many rows others are known again, and how many of them are neighbours."""
+"""The approximate number of rows in a fingerprint, and the length of their runs."""
 
 
 class Rows(ABC):
@@ -39,30 +41,33 @@ class Rows(ABC):
     n_rows: int
 
     is_kept: bool
-    """Whether the rows are computed already, so that a pass over them is cheap."""
+    """Whether the rows are computed and stored, so that a pass over them is cheap."""
 
     n_numbers: int = 0
-    """How many numbers of this host's memory they are, if a GPU would be faster; reading a file takes as long there."""
+    """The number of values in the memory of this host, for deciding whether a GPU would be faster; 0 for files, which
+    are read at the same speed.
+    """
 
     precision: str = "float32"
-    """The narrowest numbers that a block is worth being computed in."""
+    """The lowest precision in which blocks are computed faster."""
 
     @abstractmethod
     def map(self, function: Callable[..., Block], *args: Any) -> Self:
         """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
 
     def seen(self, columns: tuple[int, int] | None) -> Self:
-        """The rows with a range of their columns, lazily; None: the rows themselves."""
+        """The rows with a range of their columns, lazily; None: all columns."""
         return self if columns is None else self.map(column_range, *columns)
 
     @abstractmethod
     def sum(self, function: Callable[..., Sums], *args: Any) -> Sums:
-        """Σ over blocks of `function(block, *args)`, added in the order of the blocks, beside the rows: one pass."""
+        """Σ over blocks of `function(block, *args)`, added in the order of the blocks, on the device of the rows: one
+        pass.
+        """
 
     def survey(self, function: Callable[..., tuple[Block, Sums]], *args: Any) -> tuple[Block, Sums]:
-        """Both at once: rows and sums of `function(block, *args)`, on this host. One pass.
-
-        The rows are columns side by side, each an array.
+        """Rows and sums of `function(block, *args)` by one pass, on this host. The rows are several columns, each an
+        array.
         """
         with closing(self.map(function, *args).blocks()) as blocks:
             first, totals = next(blocks)
@@ -77,38 +82,38 @@ class Rows(ABC):
 
     @abstractmethod
     def persist(self) -> Self:
-        """The same rows, computed once and kept where they are, when the engine has room for them."""
+        """The same rows, computed once and stored where they are, if the engine has enough memory."""
 
     def ready(self) -> Self:
-        """The same rows before many passes: kept where they are, if the engine would make them anew each time."""
+        """The same rows for many passes: stored where they are, if the engine would compute them in each pass."""
         return self
 
     @abstractmethod
     def select(self, indices: NDArray[np.intp]) -> Self:
-        """Some of the rows, in the order of `indices`, computed once and kept, as rows of the same engine."""
+        """The rows with these indices, in their order, computed once and stored, as rows of the same engine."""
 
     @abstractmethod
     def take(self, indices: NDArray[np.intp]) -> Block:
-        """A few rows, in the order of `indices`, as one block on this host."""
+        """A few rows with these indices, in their order, as one block on this host."""
 
     def sample(self, size: int, rng: np.random.Generator) -> Block:
-        """Rows drawn without replacement, as one block beside them; all of them when there are no more than `size`."""
+        """Rows drawn without replacement, as one block on their device; all rows if there are at most `size`."""
         return self.take(sample_indices(self.n_rows, size, rng))
 
     def bring(self, small: Any) -> Any:
-        """An array of this host, or a dataclass of some, beside the rows."""
+        """An array of this host, or a dataclass of arrays, moved to the device of the rows."""
         return small
 
     def on_device(self, device: Any) -> Rows:
-        """The same rows in blocks of tensors on a device; rows that are on one already stay there."""
+        """The same rows in blocks of tensors on a device; rows that are on a device stay there."""
         return self
 
     def zipped_with(self, *others: Rows) -> Rows | None:
-        """Blocks of these rows and of the same rows in other forms, side by side; None unless all of them are kept."""
+        """Blocks of these rows and of the same rows in other forms, side by side; None unless all are stored."""
         return None
 
     def followed_by(self, others: Rows) -> Rows:
-        """These rows, and after them others of the same form, kept where they are."""
+        """These rows followed by others of the same form, stored where they are."""
         raise ValueError("new rows can join rows in memory only: fit again with all rows")
 
     @abstractmethod
@@ -120,15 +125,15 @@ class Rows(ABC):
         return concatenate(self.blocks(), self.n_rows)
 
     def fingerprint_blocks(self) -> Iterator[Block]:
-        """Rows, some at a time on this host, by which these rows are known again on any engine: all of them, or of many
-        rows runs of neighbours that are spread over all.
+        """Blocks of rows, on this host, for a fingerprint that is the same on every engine: all rows, or, of many rows,
+        runs of neighbours at equal distances.
         """
         step = max(RUN_ROWS, self.n_rows * RUN_ROWS // WITNESSES)
         for start in range(0, self.n_rows, step):
             yield self.take(np.arange(start, min(start + RUN_ROWS, self.n_rows)))
 
     def in_user_format(self) -> Any:
-        """All rows in the form in which the user gave rows: an array here, a tensor, a lazy array of a cluster."""
+        """All rows in the form that the user gave: an array, a tensor, or a lazy array of a cluster."""
         return self.collect()
 
 
@@ -138,7 +143,7 @@ def column_range(block: Any, start: int, stop: int) -> Any:
 
 
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Sorted, so that a file is read forwards."""
+    """Random row numbers without replacement, sorted, so that a file is read forwards."""
     return np.arange(n) if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
@@ -147,7 +152,7 @@ def add_up(totals: Sums, sums: Sums) -> Sums:
 
 
 def concatenate(blocks: Generator[Block], n_rows: int) -> Block:
-    with closing(blocks):  # an error must not leave threads behind
+    with closing(blocks):  # threads must end after an error
         first = next(blocks)
         if hasattr(first, "concatenate"):
             return type(first).concatenate([first, *blocks])

@@ -1,8 +1,7 @@
-"""Rows on a cluster: blocks are chunks on Dask's workers, and only what is small comes back.
-
-A pass is one task a block and a tree of sums, computed at once; nothing but its last sum is sent to this host. Blocks
-that are kept stay on their workers, and a worker that is lost is made good from where its blocks came from. The order
-of the sums is fixed, so neither the number of workers nor such a loss changes a result.
+"""Rows on a cluster: blocks are chunks on Dask's workers, and only small results are sent to this host. A pass is one
+graph with a task for each block and a tree of sums, of which only the last sum is sent. Stored blocks stay on their
+workers, and lost blocks are recomputed. The order of the sums is fixed, so neither the number of workers nor the loss
+of one changes a result.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ from hidegl.rows.local import LocalRows
 from hidegl.rows.side_by_side import SideBySide
 
 Maps = tuple[Any, ...]
-"""What is done to a block: functions with their arguments, each a task of its own until it reaches the worker."""
+"""The maps to apply to a block: functions with their arguments, each sent as its own task."""
 
 SUMMED_AT_ONCE = 8
-"""How many sums one task of the tree adds up."""
+"""The number of sums that one task of the tree adds."""
 
 READ_ROWS, SELECTED_ROWS = 65_536, 8_192
-"""About how many rows of a file, and of those that were selected for the learning, make a block. The number of workers
-must not matter, because workers come and go.
+"""The approximate number of rows in a block of a file, and of rows selected for the learning. They do not depend on the
+number of workers, because that may change.
 """
 
 COLLECTED_AT_ONCE = 16
-"""How many blocks are on their way to this host at a time."""
+"""The number of blocks that are sent to this host at a time."""
 
 
 class ClusterRows(Rows):
-    """Blocks as delayed tasks or as what workers hold already, their lengths, and the maps to apply to each."""
+    """Blocks as delayed tasks or as data on workers, their lengths, and the maps to apply to each."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class ClusterRows(Rows):
 
     @classmethod
     def of(cls, X: Any) -> ClusterRows:
-        """The rows of a Dask array. A block has all columns."""
+        """The rows of a Dask array, in blocks with all columns."""
         if X.ndim != 2 or X.shape[1] == 0 or np.isnan(X.shape[1]):
             raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
         if X.dtype.kind not in "biuf":
@@ -78,7 +77,7 @@ class ClusterRows(Rows):
 
     @classmethod
     def of_parquet(cls, files: ParquetFiles) -> ClusterRows:
-        """Rows of Parquet files that the workers read, some row groups a block."""
+        """Rows of Parquet files that the workers read, in blocks of some row groups."""
         groups = joined(files.group_sizes, int(np.ceil(files.shape[0] / READ_ROWS)))
         read = delayed(files.reader, pure=False, traverse=False)
         blocks = [delayed(read_groups, pure=False)(read, files.groups[start:stop]) for start, stop in groups]
@@ -113,7 +112,9 @@ class ClusterRows(Rows):
         return type(rows[0]).concatenate(rows), added_up(list(sums))
 
     def persist(self) -> ClusterRows:
-        """Kept on the workers if half of their memory is enough: otherwise the maps run again at each pass."""
+        """Store the rows on the workers if they take at most half of their memory; otherwise, the maps run in each
+        pass.
+        """
         if self._kept and not self._maps:
             return self
         blocks = self.mapped_blocks()
@@ -128,7 +129,7 @@ class ClusterRows(Rows):
         return self.persist()
 
     def select(self, indices: NDArray[np.intp]) -> ClusterRows:
-        """Joined, on the workers, to blocks that are worth a task."""
+        """The selected rows, joined on the workers into blocks that are large enough for a task."""
         picked, lengths = self._picked(indices)
         groups = joined(lengths, int(np.ceil(len(indices) / SELECTED_ROWS)))
         blocks = [delayed(join, pure=False)(picked[start:stop]) for start, stop in groups]
@@ -189,7 +190,7 @@ class ClusterRows(Rows):
         return [delayed(mapped, pure=False)(block, self._maps) for block in self._blocks]
 
     def _picked(self, indices: NDArray[np.intp]) -> tuple[list[Delayed], list[int]]:
-        """Tasks that pick some rows, sorted, from the blocks that hold them, and how many they pick."""
+        """Tasks that select sorted rows from their blocks, and the number of rows of each."""
         starts = np.concatenate([[0], np.cumsum(self._lengths)])
         cuts = np.searchsorted(indices, starts)
         picked, lengths = [], []
@@ -206,12 +207,12 @@ def read_groups(reader: Callable[[Any, int], Block], groups: list[tuple[Any, int
 
 
 def step(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """A map as one task of its own, so that its arguments travel once and not with every block."""
+    """A map as its own task, so that its arguments are sent once and not with every block."""
     return delayed((function, args), pure=False, traverse=False)
 
 
 def here(block: Block, maps: Maps) -> Rows:
-    """A chunk on its worker: rows like any other, of this host or of its device."""
+    """A chunk on its worker as rows, in memory or on a device."""
     rows: Rows = LocalRows(block)
     if library(array_of(block)) == "torch":
         from hidegl.rows.tensors import TensorRows
@@ -233,7 +234,7 @@ def mapped(block: Block, maps: Maps) -> Block:
 
 
 def mapped_some(block: Block, places: NDArray[np.intp], maps: Maps) -> Block:
-    if not len(places):  # nothing to map but the form of it
+    if not len(places):  # map no row, for the form of the result
         return mapped(block[:1], maps)[:0]
     return mapped(block[places], maps)
 
@@ -251,7 +252,7 @@ def mapped_survey(
 
 
 def added_up(sums: list[Sums]) -> Sums:
-    """A copy of the first takes the others: what a worker holds must not change."""
+    """The sum of sums. The first is copied, because data on workers must not change."""
     return reduce(add_up, sums[1:], deepcopy(sums[0]))
 
 
@@ -287,14 +288,14 @@ def workers() -> list[dict[str, Any]]:
 
 
 def workers_memory() -> float:
-    """Bytes that all workers may use."""
+    """The memory of all workers in bytes."""
     limits = [worker["memory_limit"] for worker in workers()]
     return sum(limits) if limits and all(limits) else available_memory()
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """What goes wrong with the cluster, in the user's words; errors of the tasks themselves come as they are."""
+    """A context that explains errors of the cluster; errors of the tasks do not change."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         try:

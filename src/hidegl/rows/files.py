@@ -1,7 +1,6 @@
-"""Rows on disk: sources for `LocalRows` that read a slice when it is asked for, and keep nothing.
-
-A memory-mapped array would do, but every page that was read then counts as this process's memory until the system
-wants it back; reading into an array of its own keeps the peak at a few blocks.
+"""Rows on disk: sources for `LocalRows` that read a slice on access, and cache nothing. A memory-mapped array would
+work, but all pages that were read would count as memory of this process; with arrays of its own, the peak is a few
+blocks.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from numpy.typing import NDArray
 Index = slice | NDArray[np.intp]
 
 KEPT_BYTES = 256 * 2**20
-"""How much of a Parquet file is kept decoded; at least two row groups, because threads read blocks of both."""
+"""The size of the cache of decoded row groups; at least two are cached, because threads read blocks of both."""
 
 
 class ArrayFile:
-    """C-ordered numbers in a file, from some place on."""
+    """Numbers in C order in a file, from an offset on."""
 
     on_disk = True
 
@@ -42,12 +41,12 @@ class ArrayFile:
 
     @staticmethod
     def can_read(array: np.memmap[Any, Any]) -> bool:
-        """Whether the file holds what the array shows, in its order."""
+        """Whether the file contains the values of the array in its order."""
         in_file = bool(array.filename) and array.mode in ("r", "r+", "w+") and hasattr(os, "preadv")
         return in_file and array.flags.c_contiguous and array.ndim == 2
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy opens the file anew."""
+        """A copy, which opens the file again."""
         return type(self), (self._path, self._offset, self.shape, self.dtype, self._stamp)
 
     def __getitem__(self, index: Index) -> NDArray[Any]:
@@ -80,7 +79,7 @@ class ArrayFile:
 
 
 def file_offset(array: np.memmap[Any, Any]) -> int:
-    """Where in the file the array's first number is; numpy's own `offset` is wrong for a slice."""
+    """The offset of the array's first number in the file; numpy's `offset` is wrong for slices."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -106,7 +105,7 @@ class Dataset:
     def __getitem__(self, index: Index) -> NDArray[Any]:
         if isinstance(index, slice):
             return np.asarray(self._dataset[index])
-        unique, places = np.unique(index, return_inverse=True)  # HDF5 wants them rising, each once
+        unique, places = np.unique(index, return_inverse=True)  # HDF5 needs them sorted, without duplicates
         if hasattr(self._dataset, "get_orthogonal_selection"):
             return np.asarray(self._dataset.get_orthogonal_selection((unique,)))[places]
         return np.asarray(self._dataset[unique])[places]
@@ -115,7 +114,7 @@ class Dataset:
 class ParquetFiles:
     """The rows of one or more Parquet files: numeric columns, or one column of lists (embeddings).
 
-    The unit of reading is a row group, of which a few are kept decoded.
+    The unit of reading is a row group; a few decoded ones are cached.
     """
 
     on_disk = True
@@ -182,7 +181,9 @@ class ParquetFiles:
 
 @dataclass(frozen=True)
 class GroupReader:
-    """How a row group of a Parquet file becomes an array; with no width yet, lists may have any, but all the same."""
+    """A reader of a row group of a Parquet file as an array. If the width is None, lists may have any length, but all
+    the same.
+    """
 
     columns: list[str]
     is_list: bool
@@ -216,7 +217,9 @@ def has_width(column: Any, width: int) -> bool:
 
 
 def chosen_columns(schema: Any, wanted: list[str] | None, path: Path) -> tuple[list[str], bool]:
-    """The columns to read, and whether they are one column of lists: those wanted, the only lists, or all numbers."""
+    """The columns to read, and whether they are one column of lists: the wanted columns, the only column of lists, or
+    all columns of numbers.
+    """
     import pyarrow.types as types
 
     def is_list(name: str) -> bool:

@@ -1,7 +1,6 @@
-"""The loops of the torch engine that are worth a kernel of their own on a GPU, written in Triton.
-
-Plain torch would write the n×k products X Cᵀ to memory and read them again to choose the few nearest points of each
-row. Here a tile of products is looked through where it was computed, and n×s numbers leave it.
+"""Kernels for the torch engine on a GPU, written in Triton. Torch would write the n×k products X Cᵀ to memory and read
+them again to choose the few nearest points of each row. Here each tile of products is searched where it was computed,
+and only n×s numbers are written.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ INFINITE = tl.constexpr(0x7FFFFFFF)
 
 
 class Tile(NamedTuple):
-    """What one program does: rows (or entries), points (or none) and columns at a time, warps, loads ahead."""
+    """The size of a program: rows (or entries), points (or none) and columns at a time, warps, and prefetched loads."""
 
     rows: int
     across: int
@@ -32,13 +31,13 @@ SINGLE_TILE = Tile(128, 128, 32, 8, 3)
 OTHER_PART_TILE = Tile(64, 64, 0, 4)
 SOFTEN_TILE = Tile(16, 0, 32, 1)
 SEGMENT_TILE = Tile(64, 0, 64, 1)
-"""The fastest that were seen on an H200."""
+"""The fastest ones in measurements on an H200."""
 
 ONE_TILE = 128
-"""Up to this number of columns, a tile of rows is read once and kept for all points."""
+"""Up to this number of columns, a tile of rows is read once for all points."""
 
 ENTRIES = 256
-"""How many entries of Z one program adds up, in float32; their sums are added in float64."""
+"""The number of entries of Z that one program adds in float32; these sums are added in float64."""
 
 
 @triton.jit
@@ -50,7 +49,8 @@ def nearest_kernel(
     """The numbers of the S nearest points of each of ROWS rows, S at most 8.
 
     A candidate is one int32: the high bits of its distance, and its number in the low bits. The smallest of a tile are
-    inserted into a sorted list, one variable a rank: their rows lie where the products' rows lie, so nothing moves.
+    inserted into a sorted list, one variable a rank: its rows are in the same threads as the products' rows, so no data
+    move.
     """
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < n
@@ -77,7 +77,7 @@ def nearest_kernel(
                 c = tl.load(C + point[:, None] * d + m[None, :], mask=real, other=0.0)
                 products = tl.dot(x, tl.trans(c), products, input_precision=PRECISION)
         values = tl.load(half_norms + point, mask=point < k, other=float("inf"))[None, :] - products
-        if KEPT:  # half the squared distance: positive floats are ordered as their bits
+        if KEPT:  # half the squared distance: positive floats have the order of their bits
             bits = (values + half_norm[:, None]).to(tl.int32, bitcast=True)
         else:  # without the row's own length a value may be negative, and negative floats are ordered the other way
             bits = values.to(tl.int32, bitcast=True)

@@ -15,8 +15,8 @@ from hidegl.basics.compiling import compiled
 def nearest_columns(products, half_norms, s):
     """The numbers of the s nearest points of each row, nearest first, from X Cᵀ and ‖c‖²/2. O(bk).
 
-    ‖x−c‖²/2 is ‖c‖²/2 − xc up to what the row adds to all of them. A sorted list of s and one comparison for each
-    point: most points fail it, so the branch is foreseen.
+    ‖x−c‖²/2 is ‖c‖²/2 − xc up to what the row adds to all of them. Each point takes one comparison with a sorted list
+    of s; most points fail it, so the branch is well predicted.
     """
     b, k = products.shape
     columns = np.empty((b, s), np.int32)
@@ -43,7 +43,7 @@ def nearest_columns(products, half_norms, s):
 
 @compiled
 def nearest_in_cells(X, order, starts, lists, listed, s):
-    """The s nearest of the points that the cell of each row keeps. `order` sorts rows by cell, from `starts` on."""
+    """The s nearest points of each row, of those listed for its cell. `order` sorts rows by cell, from `starts` on."""
     columns = np.empty((len(X), s), np.int32)
     half_norms = np.empty(listed.shape[1], X.dtype)
     for cell in range(len(lists)):
@@ -196,7 +196,7 @@ def kmeans_plus_plus(X, draws):
 def kmeans_plus_plus_in_cells(X, draws, starts, neighbours):
     """k-means++ over rows that are sorted by cell: a new row is compared with those of the neighbouring cells only.
 
-    Rows elsewhere have others drawn nearer to them. A cell is drawn by its total, then a row in it.
+    Rows of other cells are closer to other seeds. A cell is drawn by its total, then a row in it.
     """
     n, d = X.shape
     m = len(starts) - 1

@@ -1,7 +1,7 @@
 """Rows in the memory of this machine, or in a file that looks like it (a memmap): numpy, scipy.sparse.
 
-Blocks run side by side in threads, each with one BLAS thread, and their sums are added in the order of the blocks, so
-that the number of threads does not matter.
+Blocks are processed in parallel threads, each with one BLAS thread, and their sums are added in the order of the
+blocks, so that results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from hidegl.rows.side_by_side import SideBySide, joined
 T = TypeVar("T")
 
 BLOCK_ROWS = 4096
-"""Large enough for a fast matrix product, small enough for a few blocks to stay in the cache."""
+"""The number of rows in a block: large enough for a fast matrix product, and small enough that a few blocks fit into
+the cache.
+"""
 
 KEPT_BYTES = 512 * 2**20
-"""What is computed from rows on disk is kept in memory if it takes no more than this, however much there is."""
+"""Results computed from rows on disk are stored in memory up to this size, even if more memory is free."""
 
 
 class LocalRows(Rows):
@@ -51,7 +53,7 @@ class LocalRows(Rows):
         return reduce(add_up, self.map(function, *args).blocks())
 
     def persist(self) -> LocalRows:
-        """Kept in memory if it fits there: otherwise the maps run again at each pass."""
+        """Store the rows in memory if they fit; otherwise, the maps run in each pass."""
         room = KEPT_BYTES if self.on_disk else available_memory() // 2
         if self.n_rows * n_bytes(self._block(0)) > room * min(self._block_rows, self.n_rows):
             return self
@@ -84,7 +86,7 @@ class LocalRows(Rows):
         return LocalRows(source, block_rows=self._block_rows)
 
     def collect(self) -> Block:
-        """What is kept is not copied: it must not be changed."""
+        """All rows as one block. Stored rows are not copied, so they must not be changed."""
         return self._source if self.is_kept else super().collect()
 
     def blocks(self) -> Generator[Block]:
@@ -98,7 +100,7 @@ class LocalRows(Rows):
 
     @property
     def names(self) -> list[str] | None:
-        """The names of the columns, where a file has them."""
+        """The names of the columns, if the file has them."""
         return getattr(self._source, "names", None)
 
     @property
@@ -127,7 +129,7 @@ class LocalRows(Rows):
 
 
 class MappedSource:
-    """A source with maps applied to what is read from it."""
+    """A source whose blocks are mapped after they are read."""
 
     on_disk = True
 

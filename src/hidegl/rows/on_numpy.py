@@ -1,4 +1,4 @@
-"""What is done to blocks of numpy arrays, by compiled loops: see `hidegl.rows.on_torch` for the same on tensors."""
+"""Operations on blocks of numpy arrays, by compiled loops; `hidegl.rows.on_torch` has the same for tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hidegl.rows import kernels, search
 from hidegl.rows.search import PointIndex
 
 PRODUCT_NUMBERS = 250_000
-"""How many entries of X Cᵀ are computed at a time: few enough to stay in the cache until they are read."""
+"""The number of entries of X Cᵀ that are computed at a time: they fit into the cache."""
 
 
 def working_precision(block: Any, dtype: str) -> str:
@@ -38,8 +38,8 @@ def nearest_points(X: NDArray[Any], C: NDArray[Any], s: int) -> NDArray[np.int32
 def nearest(X: NDArray[Any], C: Any, s: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The s nearest points of each row and the squared distances to them.
 
-    The product only chooses the points. The distances come from the differences, so that they are as good for rows
-    far from the origin, and do not depend on how the product was cut into parts.
+    The product is only used to choose the points. Distances are computed from differences, so they are accurate for
+    rows far from the origin, and do not depend on how the product was split.
     """
     if isinstance(C, PointIndex):
         columns, C = C.nearest_points(X, s), np.ascontiguousarray(C.points, dtype=X.dtype)
@@ -131,8 +131,8 @@ def solve_tree(
         factor = factored(entries, places, k)
     except RuntimeError:
         if not np.isfinite(entries).all():
-            return np.full_like(right, np.nan)  # the likelihood is not finite either, which is said there
-        # Singular up to rounding: the masses vanish beside the weight of the tree.
+            return np.full_like(right, np.nan)  # the likelihood is not finite either, which raises an error there
+        # Singular up to rounding: the masses are negligible compared with the weight of the tree.
         entries[-k:] += k * np.finfo(float).eps * entries.max()
         factor = factored(entries, places, k)
     return factor.solve(np.ascontiguousarray(right))
@@ -148,5 +148,5 @@ def factored(entries: NDArray[np.float64], places: tuple[Any, Any], k: int) -> A
 
 
 def quantile(X: NDArray[Any], q: float) -> NDArray[Any]:
-    """Of each column."""
+    """The quantile of each column."""
     return np.median(X, axis=0) if q == 0.5 else np.quantile(X, q, axis=0)

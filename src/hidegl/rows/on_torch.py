@@ -1,6 +1,5 @@
-"""What is done to blocks of torch tensors: the operations of `hidegl.rows.on_numpy` on a CPU or a GPU.
-
-On a GPU the loops over rows are kernels of their own (`hidegl.rows.fused`); elsewhere, and for float64, plain torch.
+"""Operations on blocks of torch tensors, the same as in `hidegl.rows.on_numpy`. On a GPU, loops over rows are Triton
+kernels (`hidegl.rows.fused`); on a CPU, and for float64, they are torch functions.
 """
 
 from __future__ import annotations
@@ -16,19 +15,21 @@ from hidegl.rows import on_numpy
 from hidegl.rows.arrays import on_host
 
 PRODUCT_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
-"""How many entries of X Cᵀ, or of the differences of rows and points, are computed at a time."""
+"""The number of entries of X Cᵀ, or of differences of rows and points, that are computed at a time."""
 
 FUSED_NEAREST = 8
-"""The most points per row that the kernel keeps in registers."""
+"""The maximum number of points per row that the kernel has in registers."""
 
 SEEDED_ONE_BY_ONE, SEEDING_ROUNDS = 2000, 100
-"""More seeds than this are drawn in so many rounds, on a GPU."""
+"""On a GPU, more seeds than the first number are drawn in rounds, whose number is the second."""
 
 FUSED_SEEDS = 2**14
-"""The most rows of a seeding that fit into one program."""
+"""The maximum number of rows of a seeding that fits into one program."""
 
 FEW_POINTS = 2048
-"""Up to here, a GPU is fastest with Prim's algorithm in one program, and with a dense factor of the M-step's system."""
+"""Up to this number of points, Prim's algorithm in one program, and a dense factor of the M-step's system, are fastest
+on a GPU.
+"""
 
 
 @cache
@@ -53,7 +54,7 @@ def parts(n: int, numbers_a_row: int, device: torch.device) -> list[slice]:
 def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
     """The numbers of the s nearest points of each row (b, s). One product X Cᵀ.
 
-    Its precision is that of X: half-precision rows are multiplied as they are, and float32 is split in three.
+    Its precision is that of X: half-precision rows are multiplied directly, and float32 is split in three.
     """
     k = len(C)
     if s >= k:
@@ -74,7 +75,7 @@ def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
 
 def nearest(X: torch.Tensor, C: torch.Tensor, s: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The s nearest points of each row and the squared distances to them, from the differences."""
-    C = getattr(C, "points", C)  # an index is for processors
+    C = getattr(C, "points", C)  # an index is for CPUs
     columns = nearest_points(X, C, s)
     wide = X.dtype if X.element_size() >= 4 else torch.float32
     C = C.to(wide)
@@ -89,7 +90,7 @@ def soft_nearest(
     X: torch.Tensor, C: torch.Tensor, sigma: float, s: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The s nearest points of each row, the softmax of −distance/σ over them, and Σ_i log Σ_s exp(−distance/σ)."""
-    C = getattr(C, "points", C)  # an index is for processors
+    C = getattr(C, "points", C)  # an index is for CPUs
     if is_fused(X):
         from hidegl.rows import fused
 
@@ -177,8 +178,7 @@ def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
 
 
 def seeds_in_rounds(X: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
-    """k-means++ with several rows drawn at a time (k-means‖): as good for many seeds, and a device is kept busy.
-
+    """k-means++ with several rows drawn at a time (k-means‖), which is as good for many seeds, and uses a GPU well.
     Rows that were drawn twice are replaced by those farthest from all others.
     """
     chosen = (draws[:1] * len(X)).long()
@@ -229,7 +229,7 @@ def solve_tree(
 
 
 def quantile(X: torch.Tensor, q: float) -> torch.Tensor:
-    """Of each column. (torch's own takes 16 million numbers at most.)"""
+    """The quantile of each column. (torch's `quantile` takes at most 16 million numbers.)"""
     ordered = X.sort(dim=0).values
     place = q * (len(X) - 1)
     low = int(place)

@@ -1,4 +1,4 @@
-"""From what the user gives to rows: arrays, data frames, sparse matrices, tensors, open files."""
+"""Rows from the X that users pass: arrays, data frames, sparse matrices, tensors, open files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hidegl.rows.files import ArrayFile, Dataset
 from hidegl.rows.local import LocalRows
 
 MANY_NUMBERS = 5_000_000
-"""device="auto": fewer numbers than these are labelled here before a GPU has started."""
+"""device="auto": the minimum number of values for a GPU. Fewer are labelled before a GPU has started."""
 
 
 def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows:
-    """Where the rows of X live, with its columns checked against the estimator's."""
+    """The rows of X in their engine, with columns checked against those of the estimator."""
     if (isinstance(X, np.memmap) and ArrayFile.can_read(X)) or Dataset.can_read(X):
         X = checked_file(X)
     elif library(X) == "torch":
@@ -52,9 +52,8 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
 
 
 def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
-    """A dict or list of matrices of the same rows as one matrix, and how many columns each has by its name.
-
-    Anything else is X already, with None.
+    """A dict or list of matrices of the same rows as one matrix, and the number of columns of each by its name. Any
+    other X is returned with None.
     """
     if isinstance(X, Mapping) and not sp.issparse(X):
         parts = {str(name): part for name, part in X.items()}
@@ -73,7 +72,7 @@ def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
 
 
 def side_by_side(parts: list[Any]) -> Any:
-    """The columns of all matrices as one matrix, of the library that they are of."""
+    """The columns of all matrices as one matrix of their library."""
     libraries = {library(part) for part in parts}
     if libraries == {"dask"}:
         return import_module("dask.array").concatenate(parts, axis=1).rechunk({1: -1})
@@ -85,7 +84,7 @@ def side_by_side(parts: list[Any]) -> Any:
 
 
 def tensor_rows(X: Any, device: Any) -> Rows:
-    """Rows of a tensor, where it is unless a device is named."""
+    """Rows of a tensor, on its own device unless another one is named."""
     from hidegl.rows.tensors import checked_device, rows_of_tensor
 
     return rows_of_tensor(X, X.device if is_auto(device) else checked_device(device))
@@ -100,7 +99,7 @@ def cluster_rows() -> Any:
 
 
 def parts_of_column(y: Any, function: Callable[[Any], Any]) -> list[Any] | None:
-    """What a function finds in each part of a column that lies on a cluster; None for one that is here."""
+    """The results of a function on each part of a column on a cluster; None for other columns."""
     if library(y) != "dask":
         return None
     if y.ndim != 1:
@@ -111,7 +110,7 @@ def parts_of_column(y: Any, function: Callable[[Any], Any]) -> list[Any] | None:
 
 
 def placed(rows: Rows, device: Any) -> Rows:
-    """Rows where `device` wants them: as they are, or on a GPU; "auto": there, if there is one and they are many."""
+    """The rows on `device`. "auto": on a GPU, if there is one and the rows are many."""
     if str(device) == "cpu":
         return rows
     if is_auto(device):
@@ -120,7 +119,7 @@ def placed(rows: Rows, device: Any) -> Rows:
 
 
 def checked_file(thing: Any) -> Rows:
-    """Rows of a file; that they are finite is checked when they are read."""
+    """Rows of a file. Whether they are finite is checked when they are read."""
     if len(thing.shape) != 2 or 0 in thing.shape:
         raise ValueError(f"X must have rows and columns, got the shape {thing.shape}")
     if np.dtype(thing.dtype).kind not in "biuf":
@@ -133,10 +132,10 @@ def checked_file(thing: Any) -> Rows:
 
 
 def finite(block: NDArray[Any]) -> NDArray[Any]:
-    """The block, if it holds no NaN and no infinity."""
+    """The block; an error if it contains NaN or infinity."""
     xp = namespace(block)
     if not xp.isfinite(xp.sum(block, dtype=xp.float64)) and not xp.all(xp.isfinite(block)):
-        raise ValueError("X must contain finite numbers, but the file holds NaN or infinity")
+        raise ValueError("X must contain finite numbers, but the file contains NaN or infinity")
     return block
 
 
@@ -172,7 +171,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def refuse_gaps(X: Any, error: Exception) -> None:
-    """Raise an error that says what to do if X has empty cells."""
+    """Raise an error with advice if X has empty cells."""
     where = place_of_gaps(X)
     if where is not None or "contains NaN" in str(error):
         raise ValueError(
@@ -182,7 +181,7 @@ def refuse_gaps(X: Any, error: Exception) -> None:
 
 
 def place_of_gaps(X: Any) -> str | None:
-    """Where X has NaN or infinity, in words; None if it has none, or holds other things than numbers."""
+    """In words, where X has NaN or infinity; None if it has none, or is not numeric."""
     values = np.asarray(X.data if hasattr(X, "tocsr") else X)
     if values.dtype.kind not in "fO":
         return None
@@ -196,7 +195,7 @@ def place_of_gaps(X: Any) -> str | None:
 
 
 def check_entries(X: Any) -> None:
-    """Raise an error about entries that would silently be taken for numbers: masked ones, and dates."""
+    """Raise an error about entries that would silently be read as numbers: masked ones, and dates."""
     if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
         raise ValueError(f"X must have no masked entries, got {n:,}: fill them in, or drop such rows")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
@@ -214,14 +213,14 @@ def is_numeric(column: Any) -> bool:
 
 
 def check_device(device: Any) -> None:
-    """An error for what is no name of a device; that it is there is checked when rows are sent to it."""
+    """Check the name of a device. Whether the device exists is checked when rows are sent to it."""
     name = str(device)
     if not (name in ("auto", "cpu", "cuda") or (name.startswith("cuda:") and name[5:].isdigit())):
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:1' and so on, got {device!r}")
 
 
 def gpu_is_there() -> bool:
-    """Without torch's seconds of import where there is no driver."""
+    """Whether there is a GPU. Without a driver, torch is not imported, which takes seconds."""
     if find_spec("torch") is None or not (Path("/proc/driver/nvidia").exists() or sys.platform == "win32"):
         return False
     import torch

@@ -1,8 +1,7 @@
-"""The nearest of many points without looking at all of them.
-
-The points are clustered into a few hundred cells, and each cell keeps the points nearest to its centre. A row looks at
-the points of its cell only. Rows of the same cell are compared with them by one matrix product. Cells keep as many
-points as it takes to find 98.5 % of the nearest ones, and the distances to the points that are found are exact.
+"""A search index for the nearest of many points. The points are clustered into a few hundred cells, and each cell lists
+the points nearest to its centre. A row is compared with the points of its cell only. Rows of the same cell are compared
+with them by one matrix product. Cells list as many points as are needed to find 98.5 % of the nearest ones. Distances
+are exact.
 """
 
 from __future__ import annotations
@@ -19,46 +18,46 @@ from hidegl.basics.threads import in_order
 from hidegl.rows import kernels
 
 SEARCHED_POINTS = 2000
-"""With no more points than this, rows look at all of them."""
+"""Up to this number of points, rows are compared with all of them."""
 
 LISTED = 512
-"""Points that a cell keeps; doubled until enough of the nearest ones are found."""
+"""The number of points that a cell lists; it is doubled until enough of the nearest ones are found."""
 
 FOUND, TRIED = 0.985, 256
 """The share of the nearest points that must be found, tested on this number of points instead of rows."""
 
 LLOYD_STEPS = 5
-"""k-means steps for the centres of the cells."""
+"""The number of k-means steps for the centres of the cells."""
 
 TREE_NEIGHBOURS = 12
 """The spanning tree uses this number of nearest neighbours per point, the point itself included."""
 
 JOINED_POINTS, JOINED_BLOCK = 3000, 256
-"""About how many points are compared where the parts of a forest are joined, and how many of them at a time."""
+"""The approximate number of points that are compared to join the parts of a forest, and their number in a block."""
 
 SEEDED_CELLS = 12
 """k-means++ compares a new seed with the rows of this number of cells, out of √k."""
 
 LARGEST_COORDINATE = 1e15
-"""Beyond it, squares overflow in float32, in which points are chosen."""
+"""The maximum coordinate. Points are chosen in float32, in which squares of larger ones overflow."""
 
 
 @dataclass(frozen=True)
 class PointIndex:
-    """k points (k, d), the centres of m cells (m, d), and the points that each cell keeps (m, L)."""
+    """k points (k, d), the centres of m cells (m, d), and the points that each cell lists (m, L)."""
 
     points: NDArray[np.float64]
     centres: NDArray[np.float32]
     lists: NDArray[np.int32]
     listed: NDArray[np.float32] = field(repr=False)
-    """These points themselves (m, L, d)."""
+    """The coordinates of the listed points (m, L, d)."""
 
     def __len__(self) -> int:
         return len(self.points)
 
     @classmethod
     def of(cls, points: NDArray[np.float64], s: int) -> PointIndex | None:
-        """An index that finds the s nearest points; None if its cells would have to keep most of the points."""
+        """An index that finds the s nearest points; None if its cells would have to list most of the points."""
         C = np.ascontiguousarray(points, dtype=np.float32)
         centres = cell_centres(C, int(2 * np.sqrt(len(C))))
         distances = half_norms(C) - centres @ C.T
@@ -82,11 +81,13 @@ class PointIndex:
         return kernels.nearest_in_cells(X, order, starts, self.lists, self.listed, s)
 
     def tree_edges(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The two ends of each edge of a spanning tree: the least one among nearest neighbours, its parts joined."""
+        """The two ends of each edge of a spanning tree: the minimum forest of nearest neighbours, with its trees
+        joined.
+        """
         C = self.points
         neighbours = self.nearest_points(C, TREE_NEIGHBOURS)
         lengths = kernels.squared_distances(C, C, neighbours)
-        smallest = np.finfo(np.float64).tiny  # scipy takes an edge of length 0 for none
+        smallest = np.finfo(np.float64).tiny  # scipy reads a length of 0 as "no edge"
         heads = np.repeat(np.arange(len(C)), TREE_NEIGHBOURS)
         graph = sp.csr_array((np.maximum(lengths.ravel(), smallest), (heads, neighbours.ravel())), shape=(len(C),) * 2)
         tree = minimum_spanning_tree(graph.maximum(graph.T)).tocoo()
@@ -94,7 +95,7 @@ class PointIndex:
 
 
 def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
-    """The points with an index over them, if there are enough for it to pay."""
+    """The points, with an index if they are so many that it is faster."""
     if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST_COORDINATE:
         return C
     index = PointIndex.of(C, s)
@@ -136,9 +137,8 @@ def cell_centres(C: NDArray[np.float32], m: int) -> NDArray[np.float32]:
 def joined(
     C: NDArray[np.float64], heads: NDArray[np.intp], tails: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """A forest with its trees joined to one, by the spanning tree of the least distances between them.
-
-    Of many points, some of each tree are compared.
+    """A forest joined to one tree, by the spanning tree of the least distances between its trees. Of many points, only
+    a subset of each tree is compared.
     """
     forest = sp.csr_array((np.ones(len(heads)), (heads, tails)), shape=(len(C), len(C)))
     n_trees, labels = connected_components(forest, directed=False)
@@ -146,7 +146,7 @@ def joined(
     if n_trees == 1:
         return heads, tails
     order = np.argsort(tree_of, kind="stable")
-    if n_trees > JOINED_POINTS:  # as where rows are copies of one another: one point of each tree stands for it
+    if n_trees > JOINED_POINTS:  # as if rows are duplicated: compare one point of each tree
         first = order[np.searchsorted(tree_of[order], np.arange(n_trees))]
         parent = kernels.prim(C[first])
         return np.concatenate([heads, first[1:]]), np.concatenate([tails, first[parent[1:]]])
@@ -161,7 +161,7 @@ def joined(
 
 
 def some_of_each(tree_of: NDArray[np.intp], n_trees: int) -> NDArray[np.bool_]:
-    """Which of the points, sorted by their tree, are compared: all, or the first of each tree and every so manieth."""
+    """Which of the points, sorted by tree, are compared: all, or the first one of each tree and every step-th one."""
     step = max(len(tree_of) // JOINED_POINTS, 1)
     chosen = np.arange(len(tree_of)) % step == 0
     chosen[np.searchsorted(tree_of, np.arange(n_trees))] = True
@@ -169,7 +169,7 @@ def some_of_each(tree_of: NDArray[np.intp], n_trees: int) -> NDArray[np.bool_]:
 
 
 def least_distances(points: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The least squared distance between the points of two groups, for each two; points are sorted by group."""
+    """The least squared distance between the points of each pair of groups; points are sorted by group."""
     norms = 2 * half_norms(points)
 
     def of_block(start: int) -> NDArray[np.float32]:
@@ -179,7 +179,7 @@ def least_distances(points: NDArray[np.float32], starts: NDArray[np.intp]) -> ND
 
     blocks = list(in_order(of_block, range(0, len(points), JOINED_BLOCK)))
     least = np.minimum.reduceat(np.concatenate(blocks), starts, axis=0)
-    return np.maximum(least, np.finfo(np.float32).tiny)  # scipy takes an edge of length 0 for none
+    return np.maximum(least, np.finfo(np.float32).tiny)  # scipy reads a length of 0 as "no edge"
 
 
 def shortest_edge(points: NDArray[np.float32], one: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A block of rows in several forms at once, so that a map sees them together."""
+"""A block of rows in several forms, so that a map gets them together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tree over the points on a GPU: Borůvka's algorithm, and the system of the M-step by conjugate gradients.
 
-A processor follows Prim's algorithm and eliminates leaves, one point after another. Here every point acts at once: the
-least edge out of each part joins it to another, in a few rounds of matrix products.
+On a CPU, Prim's algorithm and the elimination of leaves process one point after the other. Here all points are
+processed at once: the shortest edge out of each part joins it to another one, in a few rounds of matrix products.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ import torch
 from hidegl.rows.on_torch import is_fused, parts
 
 MOST_STEPS, ACCURACY = 60, 1e-13
-"""Of the conjugate gradients. Points have many rows each, and the tree's weight is small beside: a few steps do."""
+"""The maximum number of conjugate gradient steps, and their tolerance. The mass of points is large compared with the
+weight of the tree, so a few steps are enough.
+"""
 
 FUSED_COLUMNS = 128
-"""The most columns of points that the kernel keeps in registers."""
+"""The maximum number of columns of points that the kernel has in registers."""
 
 
 def least_edges(C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖², up to the rounding of float32.
 
-    Rounding may let the parts choose edges in a circle. One edge of each circle is left out, so it is a tree always.
+    Rounding may lead to cycles. One edge of each cycle is left out, so the result is always a tree.
     """
     P = C - C.mean(dim=0)
     P = (P / P.abs().amax().clamp(min=torch.finfo(P.dtype).tiny)).float()
@@ -57,7 +59,7 @@ def nearest_in_other_part(P: torch.Tensor, part_of: torch.Tensor) -> tuple[torch
 
 
 def roots(following: torch.Tensor) -> torch.Tensor:
-    """Every node points to one other: the least node of the circle to which each one leads."""
+    """For nodes that each point to one other node: the smallest node of the cycle to which each one leads."""
     least, after = torch.arange(len(following), device=following.device), following
     for _ in range(len(following).bit_length()):
         least = torch.minimum(least, least[after])
@@ -78,7 +80,7 @@ def solve_by_gradients(
     strength = (diagonal + weight * starts.diff().to(diagonal.dtype))[:, None]
 
     def product(C: torch.Tensor) -> torch.Tensor:
-        beside = torch.nn.functional.embedding_bag(neighbours, C, starts[:-1], mode="sum")  # added in their order
+        beside = torch.nn.functional.embedding_bag(neighbours, C, starts[:-1], mode="sum")  # added in a fixed order
         return strength * C - weight * beside
 
     C = right / strength
@@ -102,7 +104,7 @@ def solve_by_gradients(
 def solve_densely(
     diagonal: torch.Tensor, weight: float, tree: tuple[torch.Tensor, torch.Tensor], right: torch.Tensor
 ) -> torch.Tensor:
-    """The same by a dense factor: O(k³), which a GPU does faster than it would follow the tree of few points."""
+    """Solve the same by a dense factor, O(k³), which is faster on a GPU for few points."""
     heads, tails = tree
     system = torch.diag(diagonal).flatten()
     k, edge = len(diagonal), torch.full((len(heads),), weight, dtype=right.dtype, device=right.device)

@@ -1,7 +1,6 @@
-"""Rows on a GPU, or in tensors on this host: blocks are torch tensors, and so is what is computed from them.
-
-Rows that are tensors already stay where they are. Those of an array or a file are sent to the device a block at a time,
-read and copied ahead while it computes.
+"""Rows on a GPU, or in tensors on this host: blocks and results are torch tensors. Rows that are tensors stay where
+they are. Those of an array or a file are sent to the device in blocks; the next ones are read and copied while it
+computes.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ except ImportError as error:
     raise ImportError("tensors and GPUs need torch: pip install 'hidegl[gpu]'") from error
 
 BLOCK_NUMBERS = {"cpu": 2**20, "cuda": 2**28}
-"""Numbers per block. A GPU is fast on large blocks only."""
+"""The number of values in a block. A GPU is fast on large blocks only."""
 
 FEWEST_ROWS = 4096
 
 READ_AHEAD = 2
-"""How many blocks wait on this host to be sent."""
+"""The number of blocks that are read ahead."""
 
 
 class TensorRows(Rows):
@@ -58,7 +57,9 @@ class TensorRows(Rows):
 
     @property
     def precision(self) -> str:  # type: ignore[override]
-        """Half precision doubles the speed of a GPU's products, and halves what is read."""
+        """The lowest precision that is faster: half precision doubles the speed of a GPU's products, and halves the
+        memory traffic.
+        """
         return "float16" if self.device.type == "cuda" else "float32"
 
     def map(self, function: Callable[..., Block], *args: Any) -> TensorRows:
@@ -69,7 +70,7 @@ class TensorRows(Rows):
         return reduce(add_up, (function(block, *brought) for block in self._on_device()))
 
     def persist(self) -> TensorRows:
-        """Kept on the device if it fits there: otherwise the maps run again at each pass."""
+        """Store the rows on the device if they fit; otherwise, the maps run in each pass."""
         if self.is_kept:
             return self
         room = free_memory(self.device) // 2
@@ -119,7 +120,7 @@ class TensorRows(Rows):
 
     @property
     def names(self) -> list[str] | None:
-        """The names of the columns, where a file has them; what a tensor calls its names is something else."""
+        """The names of the columns, if a file has them. (Tensors have an attribute `names` with another meaning.)"""
         return None if library(self._source) == "torch" else getattr(self._source, "names", None)
 
     def _with(self, source: Any = None, *, maps: tuple[partial[Block], ...]) -> TensorRows:
@@ -131,7 +132,7 @@ class TensorRows(Rows):
         return isinstance(self._source, Assignments | SideBySide) or library(self._source) == "torch"
 
     def _picked(self, indices: NDArray[np.intp]) -> Block:
-        """Some rows on the device, mapped in parts."""
+        """Selected rows on the device, mapped in parts."""
         places = torch.as_tensor(indices, device=self.device) if self._is_here else indices
         if not self._maps or len(indices) <= self._block_rows:
             return mapped(self._sent(self._source[places]), self._maps)
@@ -167,7 +168,7 @@ class TensorRows(Rows):
         return block.pin_memory() if self.device.type == "cuda" else block
 
     def _copied(self, block: torch.Tensor) -> torch.Tensor:
-        """On the device, by a stream of its own: what is computed there goes on."""
+        """A block copied to the device in a separate stream, while computations continue."""
         if self.device.type != "cuda":
             return block
         copying = copy_stream(self.device)
@@ -212,7 +213,7 @@ def fitting(source: Any, device: torch.device) -> Any:
 
 
 def rows_of_tensor(X: torch.Tensor, device: torch.device | str) -> TensorRows:
-    """Rows of a tensor. What is answered about them is a tensor, too."""
+    """Rows of a tensor. Results for them are tensors too."""
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X must have rows and columns, got the shape {tuple(X.shape)}")
     if X.is_complex() or X.is_sparse or X.layout != torch.strided:
