@@ -1,6 +1,7 @@
 """The names of classes as a weak source, with and without given labels."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 import hidegl
 from commands import hidegl as command
 from hidegl.basics.errors import UsageError
-from hidegl.intake.class_names import ROWS_PER_CLASS, cosines, read_class_texts
+from hidegl.intake.class_names import SHARE, cosines, read_class_texts
 
 WORDS = {
     "car": ["car", "engine", "wheel", "brake", "drive", "motor"],
@@ -32,7 +33,10 @@ def test_names_alone_label_all_rows(texts):
     assert np.mean(found.labels == y) > 0.9
     assert not found.given.any()
     assert [source.name for source in found.model.sources_] == ["class names"]
-    assert found.model.sources_[0].n_rows <= len(WORDS) * ROWS_PER_CLASS
+    assert found.model.sources_[0].n_rows == len(rows)
+    notes = " ".join(note.text for note in found.notes)
+    certain = [int(count) for count in re.findall(r"(\d+) rows are clearly most like", notes)]
+    assert abs(certain[0] - SHARE * len(rows)) <= len(WORDS)
 
 
 def test_names_fill_in_classes_without_labels(texts):

@@ -132,3 +132,63 @@ def test_names_differ_without_given_labels_too(table):
 def test_errors(table, weak, message):
     with pytest.raises(UsageError, match=message):
         hidegl.label(table, "topic", weak=weak)
+
+
+# Probabilities
+
+
+@pytest.fixture
+def numbers(table):
+    """probabilities.csv for every second row, by row number, with classes in capitals."""
+    truth = [NAMES.tolist().index(name) for name in table["truth"]]
+    P = 0.6 * np.eye(3)[truth] + 0.4 * np.random.default_rng(3).dirichlet(np.ones(3), len(truth))
+    frame = pd.DataFrame(P.round(3), columns=[name.upper() for name in NAMES])
+    frame.insert(0, "row", range(len(frame)))
+    frame = frame.iloc[::2]
+    frame.to_csv("probabilities.csv", index=False)
+    return frame
+
+
+def test_a_file_with_a_probability_for_each_class(table, numbers, capsys):
+    command("label t.csv --labels topic --weak probabilities.csv:lm --without truth,llm --effort quick --json")
+    found = json.loads(capsys.readouterr().out)
+    (source,) = found["sources"]
+    assert (source["name"], source["rows"]) == ("lm", 150)
+    out = pd.read_csv("t.labelled.csv")
+    assert np.mean(out["label"] == out["truth"]) > 0.93
+    assert set(out["label"]) == set(NAMES)
+    in_python = hidegl.label(table.drop(columns=["truth", "llm"]), "topic", weak={"lm": numbers}, effort="quick")
+    assert np.array_equal(in_python.labels, out["label"])
+    task = hidegl.read(table.drop(columns=["truth", "llm"]), "topic", weak={"lm": numbers})
+    assert "150 by 'lm'" in [note.text for note in task.notes]
+    best = task.weak.by_class()["lm"]
+    assert best[1] is None
+    assert best[0] == NAMES[numbers.iloc[0, 1:].to_numpy(float).argmax()]
+
+
+def test_probabilities_of_digits_are_those_of_numbers():
+    y = [0, 1, 0, 1, None, None, None, None]
+    P = pd.DataFrame({"0": [1.0, 0] * 4, "1": [0, 1.0] * 4})
+    found = hidegl.label(np.array([[code, code] for code in (0, 1) * 4], float), y, weak={"lm": P}, effort="quick")
+    assert found.labels.tolist() == [0, 1] * 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.assign(BILL=-1.0), "line 2 must have a probability from 0 on for each class"),
+        (lambda frame: frame.assign(row=range(400, 550)), "there is no row 400"),
+        (lambda frame: frame.assign(BILL=0, LOGIN=0, REFUND=0), "and not 0 for all, got BILL 0, LOGIN 0"),
+        (lambda frame: frame.assign(LOGIN="x"), "must have a column named label"),
+    ],
+)
+def test_wrong_probabilities_end_in_one_line(change, message, table, numbers, capsys):
+    change(numbers).to_csv("wrong.csv", index=False)
+    command("label t.csv --labels topic --weak wrong.csv --without truth,llm -o x.csv", expected=2)
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_wrong_probabilities_in_python(table):
+    frame = table.drop(columns=["truth", "llm"])
+    with pytest.raises(UsageError, match="the column 'bill' has 2 probabilities, but the data has 300 rows"):
+        hidegl.label(frame, "topic", weak={"lm": {"bill": [0.5, 1], "login": [0.5, 0]}})

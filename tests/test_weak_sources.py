@@ -7,6 +7,7 @@ import hidegl
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.ensemble.confusions import confusion, likelihoods_of, log_evidence, prior_confusion, with_accuracy
+from hidegl.spreading.weak_labels import GuessedLabels
 
 N_CLASSES = 4
 
@@ -225,3 +226,65 @@ def test_evidence_is_bayes_rule():
     assert P[1, 0] / P[1, 1] == pytest.approx(1 / 3)
     assert np.allclose(P[2], 1)
     assert np.allclose(likelihoods_of(theta).mean(axis=1), 1)
+
+
+# What each source is worth
+
+
+def test_accuracy_without_a_source_is_that_of_a_model_without_it(problem):
+    X, y = problem
+    weak = {"good": source(y, 0.85), "poor": source(y, 0.5, seed=2)}
+    fitted = model().fit(X, few(y, 40), weak=weak)
+    before = fitted.transduction_.copy()
+    found = fitted.accuracy_without("good")
+    assert np.array_equal(fitted.transduction_, before)
+    assert [one.name for one in fitted.sources_] == ["good", "poor"]
+    assert found == model().fit(X, few(y, 40), weak={"poor": weak["poor"]}).expected_accuracy_
+    assert found.mean < fitted.expected_accuracy_.mean
+    with pytest.raises(ValueError, match="name must be"):
+        fitted.accuracy_without("lllm")
+    assert model().fit(X, weak={"good": weak["good"]}).accuracy_without("good") is None
+
+
+# Guesses from the rows
+
+
+def guesses(X, y, right):
+    """Labels that follow from the row alone: of the nearest of some centres, so that mistakes depend on the row."""
+    rng = np.random.default_rng(7)
+    centres = np.stack([X[y == code].mean(axis=0) for code in range(N_CLASSES)])
+    distances = np.linalg.norm(X[:, None] - centres - right * rng.normal(size=centres.shape), axis=2)
+    ordered = np.sort(distances, axis=1)
+    margin = ordered[:, 1] - ordered[:, 0]
+    return GuessedLabels(distances.argmin(axis=1), margin > np.quantile(margin, 0.7))
+
+
+def test_guesses_without_given_labels_are_not_believed_more_than_usual(problem):
+    X, y = problem
+    fitted = model().fit(X, weak={"names": guesses(X, y, 1.5)})
+    assert fitted.sources_[0].accuracy == pytest.approx(0.6, abs=0.01)
+    assert abs(fitted.expected_accuracy_.mean - 0.6) < 0.05
+    assert fitted.sources_[0].n_rows == len(y)
+
+
+def test_given_labels_judge_guesses(problem):
+    X, y = problem
+    good, bad = (
+        guesses(X, y, 0.3),
+        GuessedLabels((guesses(X, y, 0.3).labels + 1) % N_CLASSES, guesses(X, y, 0.3).certain),
+    )
+    fitted = model().fit(X, few(y, 40), weak={"names": good})
+    alone = share_right(model().fit(X, few(y, 40)), y)
+    assert fitted.sources_[0].accuracy > 0.7
+    assert share_right(fitted, y) > alone - 0.005
+    assert share_right(fitted.relabel(few(y, 40), weak={"names": bad}), y) > alone - 0.01
+    assert fitted.sources_[0].accuracy < 0.6
+
+
+def test_guesses_are_saved(problem, tmp_path):
+    X, y = problem
+    fitted = model().fit(X, few(y), weak={"names": guesses(X, y, 0.3)})
+    fitted.save(tmp_path / "m.hidegl")
+    loaded = hidegl.load(tmp_path / "m.hidegl")
+    assert loaded.sources_ == fitted.sources_
+    assert loaded.relabel(few(y)).sources_[0].n_rows == len(y)

@@ -154,8 +154,7 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
         shape=None if as_image is None else shape_of_text(as_image),
         image_of=task.image_of,
     )
-    sources = {name: one for name, one in task.weak.sources.items() if getattr(one, "ndim", 0) == 1}
-    said = SaidOfRows(sources, task.weak.class_names)
+    said = SaidOfRows(task.weak.by_class(), task.weak.class_names)
     store = LabelStore(store_of(task.path), task.keys)
     if store.changes is not None:
         screen.warn(store.changes)

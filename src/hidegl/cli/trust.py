@@ -102,6 +102,7 @@ def show_suspects(screen: Screen, task: Task, model: AutoHiDeGL) -> dict[str, An
     """Say how far each weak source is believed, and which of its labels are most probably wrong."""
     facts = show_sources(screen, model)
     for source, told in zip(model.sources_, facts.get("sources", ()), strict=True):
+        told |= show_worth(screen, model, source.name)
         suspects = [one for one in model.audit_source(source.name) if one.doubtful]
         described = named_rows(task, [one.row for one in suspects])
         rows = [{key: described[key][i] for key in described} for i in range(len(suspects))]
@@ -111,6 +112,16 @@ def show_suspects(screen: Screen, task: Task, model: AutoHiDeGL) -> dict[str, An
             title = f"Labels by {source.name} that are most probably wrong"
             screen.table(title, names, told["doubtful"][:SHOWN_SUSPECTS])
     return facts
+
+
+def show_worth(screen: Screen, model: AutoHiDeGL, name: str) -> dict[str, Any]:
+    """Say how many labels would be right without a weak source."""
+    without = model.accuracy_without(name)
+    if without is None:
+        return {}
+    with_all = model.expected_accuracy_.mean
+    screen.note("", f"with {name} about {with_all:.1%} of all labels are right, without it {without.mean:.1%}")
+    return {"expected_with": round(with_all, 4), "expected_without": round(without.mean, 4)}
 
 
 def source_facts(source: JudgedSource) -> dict[str, Any]:

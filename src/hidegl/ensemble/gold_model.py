@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.mixture import Mixture, widened
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.temperature import SMALLEST, log_probabilities
+from hidegl.spreading.weak_labels import WeakLabels
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,15 @@ class GoldModel:
     labels.
     """
 
+    guessed_share: float = 0.0
+    """The mean share of each class without a given label, by guesses."""
+
     @classmethod
-    def of(cls, labels: Labels, mixture: Mixture, P: Matrix | None) -> GoldModel:
+    def of(cls, labels: Labels, mixture: Mixture, P: Matrix | None, sources: Sequence[WeakLabels] = ()) -> GoldModel:
         if P is not None and mixture.P_loo is not None:
             P = P.copy()
             P[labels.rows] = mixture.P_loo
-        return cls(labels, mixture, P)
+        return cls(labels, mixture, P, guessed_share_of(labels, [one for one in sources if one.is_guessed]))
 
     def numbers_in(self, classes: NDArray[Any]) -> NDArray[np.intp]:
         return np.searchsorted(classes, self.labels.classes) if self.labels.any else np.empty(0, dtype=np.intp)
@@ -38,7 +43,7 @@ class GoldModel:
     def missing_share(self, n_classes: int) -> float:
         """The share of rows of each class that has no given label."""
         missing = n_classes - len(self.labels.classes)
-        return 1 / (len(self.labels.rows) + n_classes) if missing else 0.0
+        return max(1 / (len(self.labels.rows) + n_classes), self.guessed_share) if missing else 0.0
 
     def log_rows(self, classes: NDArray[Any], rows: Any) -> Matrix | None:
         """The log-probabilities of these rows (·, c); None without given labels."""
@@ -64,3 +69,14 @@ class GoldModel:
             axis=1
         )  # experts give further classes the smallest probability
         return self.mixture.of_more_classes(labels, numbers, floor + np.log(self.missing_share(n_classes)))
+
+
+def guessed_share_of(labels: Labels, guesses: Sequence[WeakLabels]) -> float:
+    """The mean share of the classes that guesses name and no given label has; 0 if there are none."""
+    shares = [
+        float(np.mean(guess.codes == number))
+        for guess in guesses
+        for number, name in enumerate(guess.classes.tolist())
+        if not labels.any or name not in labels.classes.tolist()
+    ]
+    return float(np.mean(shares)) if shares else 0.0

@@ -11,6 +11,8 @@ from typing import Self
 
 import numpy as np
 import scipy.linalg
+from scipy.optimize import brentq
+from scipy.special import log_softmax
 
 from hidegl.basics.linalg import Cholesky, Matrix, Vector
 from hidegl.ensemble.heads import KernelHead, KernelPart, squared_distances
@@ -25,6 +27,9 @@ WIDTHS = (0.3, 1.0, 10.0)
 """The widths of the kernel, as multiples of the mean squared distance between rows."""
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+LOG_SLOPES = (-2.0, 5.0)
+"""The range of the logarithm of an inverse temperature."""
 
 COMPARED_ROWS = 500
 """The number of rows on which kernels and penalties are compared."""
@@ -52,6 +57,8 @@ class WeakKernel:
     width: float
     inverse: Matrix
     columns: Columns
+    sample: Matrix
+    """Rows that stand for all, prepared (·, r)."""
 
     @classmethod
     def chosen(cls, views: Sequence[RowsOfView], votes: Matrix, rng: np.random.Generator) -> Self:
@@ -73,13 +80,26 @@ class WeakKernel:
         X = as_double(views[number].X) @ view
         gram = np.exp(squared_distances(X, X) / (-2 * width))
         inverse = Cholesky.of(gram + penalty * np.eye(len(X)), overwrite=True).inverse()
-        return cls(X, view, 2 * width, inverse, views[number].columns)
+        sample = views[number].sample.X
+        return cls(X, view, 2 * width, inverse, views[number].columns, sample[:: max(len(sample) // COMPARED_ROWS, 1)])
 
     def left_out(self, targets: Matrix) -> Matrix:
         """The scores of each row without its own target (m, c)."""
         mean = targets.mean(axis=0)
         Y = targets - mean
         return Y - (self.inverse @ Y) / np.diag(self.inverse)[:, None] + mean
+
+    def confident_slope(self, targets: Matrix, confidence: float) -> float:
+        """The inverse temperature at which the mean confidence over all rows is this; 0 if that is mere chance."""
+        scores = self.head(targets, 1.0).scores(self.sample)
+        scores = np.asarray(scores, dtype=np.float64)
+
+        def excess(log_slope: float) -> float:
+            return float(np.exp(log_softmax(np.exp(log_slope) * scores, axis=1)).max(axis=1).mean()) - confidence
+
+        if excess(LOG_SLOPES[0]) >= 0:
+            return 0.0
+        return float(np.exp(brentq(excess, *LOG_SLOPES) if excess(LOG_SLOPES[1]) > 0 else LOG_SLOPES[1]))
 
     def head(self, targets: Matrix, slope: float) -> KernelHead:
         """The classifier of any rows: softmax(slope · F)."""

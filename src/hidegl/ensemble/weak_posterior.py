@@ -84,8 +84,8 @@ def weighed(
     learning = scene_rows(gold, [source for source, _ in pairs], LEARNING_ROWS, rng)
     scene = scene_of(gold, views, learning, [source for source, _ in pairs], classes, rng)
     found = confirmed(scene, explained_by(scene, [trust.mean for _, trust in pairs]))
-    log_rows = log_rows_of(gold, found, scene, learning, rows, classes)
-    P, drawn = with_evidence(log_rows, pairs, found, classes)
+    evidence = RowEvidence.of(gold, found, scene, learning, rows, classes)
+    P, drawn = with_evidence(evidence, pairs, found, scene, classes)
     thetas = dict(zip([source.name for source, _ in pairs], found.thetas, strict=True))
     judgements = tuple(
         judged_source(gold.labels, source, trust, counts, classes, thetas.get(source.name), P.mean(axis=0))
@@ -121,7 +121,7 @@ def trusts_in(
 
 def scene_rows(gold: GoldModel, sources: Sequence[WeakLabels], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows with given labels, and a sample of those that the sources label."""
-    own = np.unique(np.concatenate([source.rows for source in sources]))
+    own = np.unique(np.concatenate([source.teaching_rows for source in sources]))
     labelled = gold.labels.rows[sample_indices(len(gold.labels.rows), most // 2, rng)]
     own = np.setdiff1d(own, gold.labels.rows)
     return np.union1d(labelled, own[sample_indices(len(own), max(most - len(labelled), 1), rng)])
@@ -138,16 +138,18 @@ def scene_of(
 ) -> Scene:
     """The evidence about these rows. The kernel is chosen by the labels of one source, or by the mean over all."""
     votes = tuple(source.on_rows(classes, rows) for source in sources)
+    taught = [source.taught_by(classes, rows) for source in sources]
     kernel = None
     if all(view.sample.rows is not None for view in views):
         of_views = [RowsOfView(view.sample.rows.take(rows), view.sample, view.columns) for view in views]  # type: ignore[union-attr]
-        kernel = WeakKernel.chosen(of_views, np.mean(votes, axis=0) if taught_by is None else votes[taught_by], rng)
-    return Scene(kernel, gold.log_rows(classes, rows), gold.codes(classes, rows), votes)
+        kernel = WeakKernel.chosen(of_views, np.mean(taught, axis=0) if taught_by is None else taught[taught_by], rng)
+    guesses = tuple(own if source.is_guessed else None for own, source in zip(taught, sources, strict=True))
+    return Scene(kernel, gold.log_rows(classes, rows), gold.codes(classes, rows), votes, guesses)
 
 
 def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: NDArray[Any]) -> bool:
-    """Whether a source is used: if it is better than chance, or if there are no given labels."""
-    if gold.P is None:
+    """Whether a source is used: if it is better than chance, if it guesses, or if there are no given labels."""
+    if gold.P is None or source.is_guessed:
         return True
     few = np.arange(len(source.rows))[:: max(len(source.rows) // BLOCK_ROWS, 1)]
     said = how_often_said(source.votes(classes, few))
@@ -156,24 +158,44 @@ def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: ND
     return trust.exceeds(chance_level(said, np.exp(log_rows).mean(axis=0)))
 
 
-def log_rows_of(
-    gold: GoldModel,
-    found: Explanation,
-    scene: Scene,
-    learning: NDArray[np.intp],
-    rows: Rows | None,
-    classes: NDArray[Any],
-) -> Matrix:
-    """The log-probabilities of all rows without their own weak labels (n, c)."""
-    logits = np.zeros((gold.labels.n_rows, len(classes)))
-    if found.power:
-        own = gold.log_rows(classes, slice(None))
-        assert own is not None
-        logits += found.power * own
-    if found.slope and rows is not None and scene.kernel is not None:
-        logits += rows.map(head_scores, scene.kernel.head(found.targets, found.slope)).collect()
-    logits[learning] = found.log_rows
-    return log_softmax(logits, axis=1)
+@dataclass(frozen=True)
+class RowEvidence:
+    """What is known of all rows without their own weak labels."""
+
+    by_gold: Matrix
+    """g log P_gold (n, c)"""
+
+    taught: Matrix | None
+    """F, what the kernel learned (n, c)."""
+
+    def log_rows(self, slope: float, rows: NDArray[np.intp]) -> Matrix:
+        """The log-probabilities of some rows (·, c)."""
+        logits = self.by_gold[rows]
+        return log_softmax(logits if self.taught is None else logits + slope * self.taught[rows], axis=1)
+
+    @classmethod
+    def of(
+        cls,
+        gold: GoldModel,
+        found: Explanation,
+        scene: Scene,
+        learning: NDArray[np.intp],
+        rows: Rows | None,
+        classes: NDArray[Any],
+    ) -> RowEvidence:
+        """`learning` are the rows of the scene."""
+        by_gold = np.zeros((gold.labels.n_rows, len(classes)))
+        if found.power:
+            own = gold.log_rows(classes, slice(None))
+            assert own is not None
+            by_gold = found.power * own
+        if scene.kernel is None:
+            return cls(by_gold, None)
+        taught = np.zeros_like(by_gold)
+        if rows is not None:
+            taught = np.array(rows.map(head_scores, scene.kernel.head(found.targets, 1.0)).collect())
+        taught[learning] = scene.kernel.left_out(found.targets)
+        return cls(by_gold, taught)
 
 
 def head_scores(X: Any, head: Any) -> Any:
@@ -182,10 +204,15 @@ def head_scores(X: Any, head: Any) -> Any:
 
 
 def with_evidence(
-    log_rows: Matrix, pairs: Sequence[tuple[WeakLabels, SourceTrust]], found: Explanation, classes: NDArray[Any]
+    known: RowEvidence,
+    pairs: Sequence[tuple[WeakLabels, SourceTrust]],
+    found: Explanation,
+    scene: Scene,
+    classes: NDArray[Any],
 ) -> tuple[Matrix, Matrix]:
     """The probabilities of all rows (n, c), and those of the best class by each draw (n, s)."""
-    shares = np.exp(log_rows).mean(axis=0)
+    n, few = len(known.by_gold), slice(None, None, max(len(known.by_gold) // BLOCK_ROWS, 1))
+    shares = np.exp(known.log_rows(found.slope, np.arange(n)[few])).mean(axis=0)
     thetas = [
         [
             theta_of_draw(theta, trust, deviations, np.isin(classes, source.classes), shares)
@@ -193,18 +220,30 @@ def with_evidence(
         ]
         for deviations in DRAWN_DEVIATIONS
     ]
-    P, drawn = np.empty_like(log_rows), np.empty((len(log_rows), len(thetas)))
-    for start in range(0, len(P), BLOCK_ROWS):
-        rows = np.arange(start, min(start + BLOCK_ROWS, len(P)))
-        votes = [source.on_rows(classes, rows) for source, _ in pairs]
+    slopes = [slope_of_draw(scene, found, [trust for _, trust in pairs], one) for one in DRAWN_DEVIATIONS]
+    P, drawn = np.empty_like(known.by_gold), np.empty((n, len(thetas)))
+    for start in range(0, n, BLOCK_ROWS):
+        rows = np.arange(start, min(start + BLOCK_ROWS, n))
+        votes = [np.zeros((len(rows), len(classes))) if s.is_guessed else s.on_rows(classes, rows) for s, _ in pairs]
         own = []
-        for of_draw in thetas:
+        for of_draw, slope in zip(thetas, slopes, strict=True):
             evidence = [log_evidence(said, theta) for said, theta in zip(votes, of_draw, strict=True)]
-            own.append(np.exp(log_softmax(log_rows[rows] + found.belief * np.sum(evidence, axis=0), axis=1)))
+            logits = known.log_rows(slope, rows) + found.belief * np.sum(evidence, axis=0)
+            own.append(np.exp(log_softmax(logits, axis=1)))
         P[rows] = np.tensordot(DRAW_CHANCES, np.stack(own), 1)
         best = P[rows].argmax(axis=1)[:, None]
         drawn[rows] = np.concatenate([np.take_along_axis(one, best, axis=1) for one in own], axis=1)
     return P, drawn
+
+
+def slope_of_draw(scene: Scene, found: Explanation, trusts: Sequence[SourceTrust], deviations: float) -> float:
+    """The inverse temperature of what guesses taught, if they are right more or less often than expected."""
+    if not (deviations and found.slope and scene.only_guesses) or scene.kernel is None:
+        return found.slope
+    best = max(trusts, key=lambda trust: trust.mean)
+    accuracy = float(np.clip(best.mean + deviations * best.deviation, LEAST_ACCURACY, MOST_ACCURACY))
+    own, other = (scene.kernel.confident_slope(found.targets, one) for one in (best.mean, accuracy))
+    return found.slope * other / own
 
 
 def theta_of_draw(

@@ -30,6 +30,11 @@ ACCURACIES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.85, 0.91, 0.96
 """The grid of accuracies, and the parameters of their prior, a Beta distribution."""
 
 PRIOR_RIGHT, PRIOR_WRONG = 5.0, 1.8
+GUESS_RIGHT, GUESS_WRONG = 3.0, 2.0
+"""The same for a source whose labels were guessed from the rows: nearest names are right in about 60 %."""
+
+GUESS_MEAN = GUESS_RIGHT / (GUESS_RIGHT + GUESS_WRONG)
+
 RESOLUTION = 0.04
 """The minimum standard deviation of an accuracy, about half a step of the grid."""
 
@@ -51,6 +56,9 @@ SLOPES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 POWERS_OF_GOLD = {1.0: 0.0, 0.6: -0.3, 0.3: -0.8, 0.0: -1.5}
 """The grid of g, with its log-prior."""
+
+GUESS_POWERS = (1.0, 0.6, 0.3, 0.0)
+"""s, compared with the one by which guesses are as certain as they are right."""
 
 SAID_WEIGHT = 50.0
 """The weight of all labels of sources when s and g are chosen, as given labels in addition to those that there are. It
@@ -82,11 +90,14 @@ class Scene:
     votes: tuple[Matrix, ...]
     """The labels of each source as probabilities (m, c); 0 for rows that it does not label."""
 
+    taught: tuple[Matrix | None, ...]
+    """Of a source that guesses from the rows: the votes from which something is learned (m, c). None for others."""
+
     other: Matrix | None = None
     """The log-evidence of the sources that are not being judged (m, c)."""
 
     def of_source(self, number: int, other: Matrix) -> Scene:
-        return replace(self, votes=(self.votes[number],), other=other)
+        return replace(self, votes=(self.votes[number],), taught=(self.taught[number],), other=other)
 
     @property
     def n_classes(self) -> int:
@@ -97,10 +108,30 @@ class Scene:
         return self.gold >= 0
 
     @cached_property
+    def gold_classes(self) -> NDArray[np.intp]:
+        """The classes that have a given label."""
+        return np.unique(self.gold[self.is_gold])
+
+    def gold_likelihood(self, logits: Matrix) -> float:
+        """The log-likelihood of the given labels, among the classes that have one: of others they say nothing."""
+        if not self.is_gold.any():
+            return 0.0
+        own = log_softmax(logits[self.is_gold][:, self.gold_classes], axis=1)
+        return float(own[np.arange(len(own)), np.searchsorted(self.gold_classes, self.gold[self.is_gold])].sum())
+
+    @cached_property
     def learning(self) -> NDArray[np.intp]:
-        """Which rows have labels of sources only."""
-        said = np.any([votes.any(axis=1) for votes in self.votes], axis=0)
+        """Which rows have labels of sources only, other than guesses."""
+        said = np.any([votes.any(axis=1) & (guess is None) for votes, guess in self.pairs], axis=0)
         return np.flatnonzero(said & ~self.is_gold)
+
+    @property
+    def pairs(self) -> list[tuple[Matrix, Matrix | None]]:
+        return list(zip(self.votes, self.taught, strict=True))
+
+    @property
+    def only_guesses(self) -> bool:
+        return not len(self.learning) and any(guess is not None for guess in self.taught)
 
     @cached_property
     def gold_counts(self) -> list[Matrix]:
@@ -146,14 +177,10 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
     said = [how_often_said(votes) for votes in scene.votes]
     thetas = [prior_confusion(a, own) for a, own in zip(accuracies, said, strict=True)]
     for step in range(steps):
-        evidence = np.sum(
-            [log_evidence(votes, theta) for votes, theta in zip(scene.votes, thetas, strict=True)], axis=0
-        )
-        if scene.other is not None:
-            evidence = evidence + scene.other
-        targets = scene.with_gold(np.exp(log_softmax(evidence, axis=1)))
+        evidence, lessons = evidence_and_lessons(scene, thetas)
+        targets = scene.with_gold(np.exp(log_softmax(lessons, axis=1)))
         scores = None if scene.kernel is None else scene.kernel.left_out(targets)
-        power, slope, log_rows = best_pool(scene, scores, evidence)
+        power, slope, log_rows = best_pool(scene, scores, evidence, slopes_of(scene, targets, accuracies))
         found = Explanation(tuple(thetas), targets, power, slope, log_rows, evidence)
         if step < steps - 1:
             P = scene.with_gold(found.P_without_gold)
@@ -164,7 +191,38 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
     return found
 
 
-def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[float, float, Matrix]:
+def evidence_and_lessons(scene: Scene, thetas: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
+    """The log-evidence of what sources say of their own rows, and of what the kernel learns from them (m, c).
+
+    A guess is no evidence of its own row beside the kernel that learns from it.
+    """
+    evidence = np.zeros(scene.votes[0].shape) if scene.other is None else scene.other
+    lessons = np.zeros_like(evidence)
+    for (votes, guess), theta in zip(scene.pairs, thetas, strict=True):
+        if guess is None:
+            evidence = evidence + log_evidence(votes, theta)
+        else:
+            lessons += log_evidence(guess, theta)
+    return evidence, evidence + lessons
+
+
+def slopes_of(scene: Scene, targets: Matrix, accuracies: Sequence[float]) -> Sequence[float]:
+    """The inverse temperatures to choose from. What follows from guesses alone is not judged by them: it is as certain
+    as guesses are right.
+    """
+    if scene.kernel is None:
+        return SLOPES[:1]
+    if not scene.only_guesses:
+        return SLOPES
+    slope = scene.kernel.confident_slope(targets, max(accuracies))
+    return [
+        share * slope for share in (GUESS_POWERS if len(scene.gold_classes) == scene.n_classes else GUESS_POWERS[:1])
+    ]
+
+
+def best_pool(
+    scene: Scene, scores: Matrix | None, evidence: Matrix, slopes: Sequence[float]
+) -> tuple[float, float, Matrix]:
     """The g and s under which the given labels and the labels of sources are most likely, and the log-probabilities of
     rows without their own weak labels. If there are given labels, those of the sources count little more than they do.
     """
@@ -172,11 +230,11 @@ def best_pool(scene: Scene, scores: Matrix | None, evidence: Matrix) -> tuple[fl
     powers = {0.0: 0.0} if scene.log_gold is None else POWERS_OF_GOLD
     weight = min(1.0, (SAID_WEIGHT + gold.sum()) / max(len(learning), 1)) if gold.any() else 1.0
     best = (-np.inf, 0.0, 0.0, flat)
-    for (power, log_prior), slope in product(powers.items(), SLOPES if scores is not None else SLOPES[:1]):
+    for (power, log_prior), slope in product(powers.items(), slopes):
         logits = flat if scene.log_gold is None else power * scene.log_gold
         log_rows = log_softmax(logits if scores is None else logits + slope * scores, axis=1)
         value = log_prior + weight * logsumexp(log_rows[learning] + evidence[learning], axis=1).sum()
-        value += log_rows[gold, scene.gold[gold]].sum()
+        value += scene.gold_likelihood(log_rows)
         best = max(best, (value, power, slope, log_rows), key=lambda one: one[0])
     return best[1:]
 
@@ -188,11 +246,10 @@ def confirmed(scene: Scene, found: Explanation) -> Explanation:
     """
     if scene.log_gold is None or not scene.is_gold.any():
         return found
-    gold, both = scene.is_gold, found.log_rows + found.evidence
-    best = (-np.inf, 1.0)
+    both, best = found.log_rows + found.evidence, (-np.inf, 1.0)
     for belief, log_prior in BELIEFS.items():
-        P = log_softmax(belief * both[gold] + (1 - belief) * scene.log_gold[gold], axis=1)
-        best = max(best, (log_prior + float(P[np.arange(len(P)), scene.gold[gold]].sum()), belief))
+        value = log_prior + scene.gold_likelihood(belief * both + (1 - belief) * scene.log_gold)
+        best = max(best, (value, belief))
     belief = best[1]
     log_rows = log_softmax(belief * found.log_rows + (1 - belief) * scene.log_gold, axis=1)
     power, slope = belief * found.power + 1 - belief, belief * found.slope
@@ -204,6 +261,11 @@ class SourceTrust:
     """The posterior of the accuracy of a source, on the grid."""
 
     chances: Vector
+
+    @classmethod
+    def of(cls, log_posterior: Vector) -> SourceTrust:
+        chances = np.exp(log_posterior - log_posterior.max())
+        return cls(chances / chances.sum())
 
     @property
     def mean(self) -> float:
@@ -220,18 +282,32 @@ class SourceTrust:
 
 def judged(scene: Scene) -> SourceTrust:
     """The accuracy of the only source of a scene."""
+    if scene.taught[0] is not None:
+        return judged_guesses(scene)
     votes, counts = scene.votes[0], scene.gold_counts[0]
     right, wrong = float(np.trace(counts)), float(counts.sum() - np.trace(counts))
-    log_posterior = np.log(np.gradient(ACCURACIES))
-    log_posterior += (PRIOR_RIGHT - 1 + right) * np.log(ACCURACIES)
-    log_posterior += (PRIOR_WRONG - 1 + wrong) * np.log(1 - ACCURACIES)
+    log_posterior = log_beta(PRIOR_RIGHT + right, PRIOR_WRONG + wrong)
     for number, accuracy in enumerate(ACCURACIES):
         found = explained_by(scene, [accuracy])
         own = found.log_rows[scene.learning], votes[scene.learning]
         log_posterior[number] -= surprise(*own, accuracy) / (1 + counts.sum() / ENOUGH_CHECKED)
-        log_posterior[number] += found.log_rows[scene.is_gold, scene.gold[scene.is_gold]].sum()
-    chances = np.exp(log_posterior - log_posterior.max())
-    return SourceTrust(chances / chances.sum())
+        log_posterior[number] += scene.gold_likelihood(found.log_rows)
+    return SourceTrust.of(log_posterior)
+
+
+def judged_guesses(scene: Scene) -> SourceTrust:
+    """How often what guesses teach is right, by the given labels alone: rows say nothing of guesses from rows."""
+    right = np.empty(0)
+    if scene.kernel is not None:
+        _, lessons = evidence_and_lessons(scene, [prior_confusion(GUESS_MEAN, how_often_said(scene.votes[0]))])
+        scores = scene.kernel.left_out(scene.with_gold(np.exp(log_softmax(lessons, axis=1))))
+        right = scores[scene.is_gold].argmax(axis=1) == scene.gold[scene.is_gold]
+    return SourceTrust.of(log_beta(GUESS_RIGHT + right.sum(), GUESS_WRONG + (1 - right).sum()))
+
+
+def log_beta(right: float, wrong: float) -> Vector:
+    """The log-density of a Beta distribution on the grid, and the width of its cells."""
+    return np.log(np.gradient(ACCURACIES)) + (right - 1) * np.log(ACCURACIES) + (wrong - 1) * np.log(1 - ACCURACIES)
 
 
 def surprise(log_rows: Matrix, votes: Matrix, accuracy: float) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hidegl.basics.checks import check_count, check_name
 from hidegl.basics.linalg import Vector
+from hidegl.basics.warnings import QUIET
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.known_sources import KnownSources
 from hidegl.estimators.model import Model
@@ -36,6 +38,9 @@ class CalibratedModel(Model):
         self._require_fit("sources_")
         return self._sources.found
 
+    @abstractmethod
+    def relabel(self, y: ArrayLike | None, *, weak: Mapping[str, Any] | None = None) -> Self: ...
+
     def audit_source(self, name: str, n: int = 20) -> list[JudgedLabel]:
         """The labels of a weak source that are most probably wrong, the most suspicious first.
 
@@ -45,6 +50,24 @@ class CalibratedModel(Model):
         check_name("name", name, [source.name for source in self._sources.said])
         said = next(source for source in self._sources.said if source.name == name)
         return self._sources.suspects(said, self.classes_, self.distributions_of(said.rows), n)
+
+    def accuracy_without(self, name: str) -> ExpectedAccuracy | None:
+        """The expected accuracy if a weak source had said nothing; None if no label at all would be left.
+
+        The rows are labelled again without it, and the model stays as it is.
+        """
+        self._require_fit("sources_")
+        check_name("name", name, [source.name for source in self._sources.said])
+        others = {source.name: source for source in self._sources.said if source.name != name}
+        given = self.given_labels_.of_present_classes
+        if not others and not given.any:
+            return None
+        other, y = copy(self), cast("Any", given if given.any else None)
+        spoken = QUIET.set(True)  # of these labels there is nothing new to say
+        try:
+            return other.relabel(y, weak=others).expected_accuracy_
+        finally:
+            QUIET.reset(spoken)
 
     @property
     def expected_accuracy_(self) -> ExpectedAccuracy:

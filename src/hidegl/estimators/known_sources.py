@@ -94,7 +94,8 @@ def with_sources(
         return KnownSources(), mixture, {}
     structures, rows = [spreader.structure for spreader in learned.spreaders], learned.rows
     P = mixture.of(forms_of(structures, mixture, rows)).collect() if mixture.labels.any else None
-    found = weighed(GoldModel.of(mixture.labels, mixture, P), learned.members, rows, sources, learned.seed)
+    gold = GoldModel.of(mixture.labels, mixture, P, sources)
+    found = weighed(gold, learned.members, rows, sources, learned.seed)
     if not isinstance(found, Weighed):
         return KnownSources(sources, found), mixture, {}
     return KnownSources(sources, found.sources), found.mixture, {"saved": found.P, "drawn": found.drawn}

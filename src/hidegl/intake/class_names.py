@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidegl.basics.errors import UsageError, joined_names
 from hidegl.basics.linalg import Matrix
@@ -17,16 +16,16 @@ from hidegl.files.opening import open_table
 from hidegl.files.writing import DELIMITERS
 from hidegl.intake.given_labels import GivenLabels
 from hidegl.intake.input_options import split
-from hidegl.intake.label_values import known
 from hidegl.intake.notes import Notes
 from hidegl.intake.weak_given import WeakGiven, in_words_of
+from hidegl.spreading.weak_labels import GuessedLabels
 
 SOURCE = "class names"
 """What the source is called."""
 
-ROWS_PER_CLASS = 20
-"""Each class gets so many rows, those of which its text is nearest by the largest margin. All rows would add little:
-the nearest name of a row follows from the row, so what it teaches of other rows would only confirm itself.
+SHARE = 0.3
+"""Others learn from this share of the rows to which the text of a class is nearest: those with the largest margin. All
+rows would teach little more than what nearest names say already, and a fixed number would change the sizes of classes.
 """
 
 NAME_COLUMNS, TEXT_COLUMNS = ("class", "label", "name"), ("description", "text")
@@ -41,18 +40,17 @@ def with_class_names(
     notes: Notes,
 ) -> WeakGiven:
     """The weak labels, and those of the rows that are most like the text of a class."""
-    said = nearest_rows(rows, embedder, class_texts)
-    n, found = int(np.sum(known(said))), {name for name in said.tolist() if name is not None}
+    guessed = nearest_names(rows, embedder, class_texts)
+    n, found = int(guessed.certain.sum()), set(guessed.labels.tolist())
     missing = [repr(name) for name in class_texts if name not in found]
-    unlike = f"; none is like {joined_names(missing, 5)}" if missing else ""
-    notes.note("classes", f"{len(class_texts):,} classes by name; {n:,} rows are most like one of them{unlike}")
+    unlike = f"; no row is most like {joined_names(missing, 5)}" if missing else ""
+    notes.note("classes", f"{len(class_texts):,} classes by name; {n:,} rows are clearly most like one of them{unlike}")
     weak = replace(weak, class_names=list(class_texts))
-    if not n:
-        return weak
-    with_names = in_words_of(given, replace(weak, sources={**weak.sources, SOURCE: said}))
+    with_names = in_words_of(given, replace(weak, sources={**weak.sources, SOURCE: guessed.labels}))
     for note in with_names.notes[len(weak.notes) :]:
         notes.warn(note, "labels")
-    return with_names
+    own = replace(guessed, labels=with_names.sources[SOURCE])
+    return replace(with_names, sources={**with_names.sources, SOURCE: own})
 
 
 def read_class_texts(wanted: Any) -> dict[str, str]:
@@ -94,20 +92,19 @@ def readable(name: str) -> str:
     return name.replace("_", " ").replace("-", " ")
 
 
-def nearest_rows(rows: Any, embedder: TextEmbedder, class_texts: Mapping[str, str]) -> NDArray[Any]:
-    """The class of the rows (n,) that are most like its text; None of all others."""
+def nearest_names(rows: Any, embedder: TextEmbedder, class_texts: Mapping[str, str]) -> GuessedLabels:
+    """The class of each row whose text is nearest, and which rows are clearly most like it."""
     width = next(iter(embedder.views_.values()), None)  # the last layer knows most of topics
     X, V = (
         np.asarray(part, dtype=np.float64)[:, :width] for part in (rows, embedder.transform([*class_texts.values()]))
     )
-    likeness = cosines(X - X.mean(axis=0), V - V.mean(axis=0))
+    likeness = cosines(X, V)
     best, ordered = likeness.argmax(axis=1), np.sort(likeness, axis=1)
-    margin = ordered[:, -1] - ordered[:, -2]
-    said, n = np.full(len(X), None, dtype=object), min(ROWS_PER_CLASS, max(len(X) // (2 * len(V)), 1))
-    for number, name in enumerate(class_texts):
+    margin, certain = ordered[:, -1] - ordered[:, -2], np.zeros(len(X), dtype=bool)
+    for number in range(len(V)):
         own = np.flatnonzero((best == number) & (margin > 0))
-        said[own[np.argsort(-margin[own], kind="stable")[:n]]] = name
-    return said
+        certain[own[np.argsort(-margin[own], kind="stable")[: int(np.ceil(SHARE * len(own)))]]] = True
+    return GuessedLabels(np.array([*class_texts], dtype=object)[best], certain)
 
 
 def cosines(X: Matrix, V: Matrix) -> Matrix:

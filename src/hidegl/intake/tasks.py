@@ -210,7 +210,7 @@ class Task:
             several = f"{self.labels.n_labels:,}: " if ", " in self.labels.counts else ""
             notes.note("labels", several + self.labels.counts)
         if self.weak.sources:
-            notes.note("weak", ", ".join(self.weak.counts() or map(repr, self.weak.sources)))
+            notes.note("weak", ", ".join(self.weak.counts()))
         for note in self.table.notes:
             notes.warn(note, "data")
         for note in (*self.labels.notes, *self.weak.notes):

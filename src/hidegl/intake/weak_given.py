@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.errors import UsageError, joined_names
-from hidegl.embedding.raw import is_frame
 from hidegl.files.tables import Table
 from hidegl.intake.given_labels import GivenLabels, as_objects, of_one_kind
 from hidegl.intake.label_sources import SourceReader
 from hidegl.intake.label_values import known
+from hidegl.intake.weak_probabilities import in_words_of_classes, most_probable, probabilities_of
 from hidegl.spreading.labels import plain_name
+from hidegl.spreading.weak_labels import GuessedLabels
 
 FEWEST_ROWS, MANY_LABELS = 3, 100
 """A name that no given label has, and that a source with many labels says in fewer rows, is no class."""
@@ -39,13 +40,32 @@ class WeakGiven:
 
     def of_rows(self, kept: NDArray[np.bool_]) -> WeakGiven:
         """The labels of some of the rows."""
-        sources = {name: said[kept] for name, said in self.sources.items() if isinstance(said, np.ndarray)}
-        return replace(self, sources={**self.sources, **sources})
+        return replace(self, sources={name: of_some(said, kept) for name, said in self.sources.items()})
+
+    def by_class(self) -> dict[str, NDArray[Any]]:
+        """The class that each source says of each row, None where it says nothing; not of matrices without names."""
+        found = {name: most_probable(said) for name, said in self.sources.items()}
+        plain = {name: said for name, said in self.sources.items() if getattr(said, "ndim", 0) == 1}
+        guessed = {name: said for name, said in self.sources.items() if isinstance(said, GuessedLabels)}
+        clear = {name: said.certain_labels for name, said in guessed.items()}
+        return {**plain, **{name: said for name, said in found.items() if said is not None}, **clear}
 
     def counts(self) -> list[str]:
         """Each source with its number of labels, in words."""
-        arrays = {name: said for name, said in self.sources.items() if isinstance(said, np.ndarray) and said.ndim == 1}
-        return [f"{int(np.sum(known(said))):,} by {name!r}" for name, said in arrays.items()]
+        return [f"{n_said(said):,} by {name!r}" for name, said in self.sources.items()]
+
+
+def of_some(said: Any, kept: NDArray[np.bool_]) -> Any:
+    return {name: column[kept] for name, column in said.items()} if isinstance(said, Mapping) else said[kept]
+
+
+def n_said(said: Any) -> int:
+    """How many rows have a label or probabilities."""
+    if isinstance(said, Mapping):
+        return int(np.sum(~np.isnan(np.column_stack([*said.values()])).any(axis=1)))
+    if isinstance(said, GuessedLabels):
+        return int(said.certain.sum())
+    return int(np.sum(~np.isnan(said).any(axis=1) if said.ndim == 2 else known(said)))
 
 
 def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | None = None) -> WeakGiven:
@@ -56,8 +76,9 @@ def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | 
     for name, place in named_places(table, wanted):
         if name in found.sources:
             raise UsageError(f"--weak: two sources are called {name!r}: name one of them with FILE:NAME")
-        if is_probabilities(place):
-            found.sources[name] = place
+        probabilities = probabilities_of(reader, place)
+        if probabilities is not None:
+            found.sources[name] = probabilities
             continue
         read = reader.read(place)
         y = as_objects(read.y)
@@ -85,24 +106,14 @@ def named_place(table: Table, text: str) -> tuple[str, str]:
     return (name, place) if colon and name and place else (text, text)
 
 
-def is_probabilities(place: Any) -> bool:
-    """Whether something has a number for each class and row."""
-    if isinstance(place, Mapping):
-        return bool(place) and all(
-            hasattr(column, "__len__") and not isinstance(column, str) for column in place.values()
-        )
-    if is_frame(place):
-        return len(place.columns) > 1 and all(np.asarray(place[name]).dtype.kind in "fiu" for name in place.columns)
-    return getattr(place, "ndim", 1) == 2
-
-
 def in_words_of(given: GivenLabels, weak: WeakGiven) -> WeakGiven:
     """The weak labels, and those of people who disagree, of the same kind as the given ones, and spelt like them.
 
     A name that differs from that of a given class in case, space or accents only is that class. A name in very few rows
     that no given label has is left out.
     """
-    weak = replace(weak, sources={**given.disputed, **weak.sources})
+    tables = {name: in_words_of_classes(said, given.classes) for name, said in weak.sources.items()}
+    weak = replace(weak, sources={**given.disputed, **tables})
     arrays = {name: said for name, said in weak.sources.items() if isinstance(said, np.ndarray) and said.ndim == 1}
     if not arrays:
         return weak

@@ -48,6 +48,8 @@ class Labels:
         """Make labels of the user's y. −1 among numbers, None, NaN and pandas' NA mean unlabelled. The one exception is
         a y of nothing but −1 and 1 with at least half of it 1: it labels all rows by two classes.
         """
+        if isinstance(y, cls):
+            return y
         if y is None:
             return cls.of(np.empty(0, dtype=np.intp), np.full(n_rows, UNLABELLED))
         if (parts := parts_of_column(y, labelled_part)) is not None:

@@ -6,7 +6,7 @@ A source gives one class or class probabilities for some of the rows, or for all
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,22 @@ from hidegl.spreading.labels import Labels
 
 MOST_SOURCES = 100
 """A file that claims to have more is damaged."""
+
+
+@dataclass(frozen=True)
+class GuessedLabels:
+    """Labels that were guessed from the rows themselves, such as by the names of the classes: as in `fit`."""
+
+    labels: NDArray[Any]
+    certain: NDArray[np.bool_]
+    """The rows from whose labels something is learned about others (n,)."""
+
+    @property
+    def certain_labels(self) -> NDArray[Any]:
+        """The labels of those rows, None of others (n,)."""
+        found = np.full(len(self.labels), None, dtype=object)
+        found[self.certain] = self.labels[self.certain]
+        return found
 
 
 @dataclass(frozen=True)
@@ -36,11 +52,21 @@ class WeakLabels:
     P: Matrix | None = None
     """The probabilities (m, classes); None if there are classes."""
 
+    certain: NDArray[np.bool_] | None = None
+    """Of labels that were guessed from the rows: those from which something is learned about other rows (m,). Mistakes
+    of such a source depend on the row. So similar rows do not average them out, and only given labels say how often it
+    is right. None for any other source."""
+
     @classmethod
     def read(cls, name: str, values: Any, n_rows: int, classes: NDArray[Any] | None = None) -> WeakLabels:
         """From labels as in `fit`, or from probabilities: a data frame or dict with one column per class, or a matrix
         with one column for each of the sorted classes of the given labels. A row without numbers has no label.
         """
+        if isinstance(values, cls):
+            return values
+        if isinstance(values, GuessedLabels):
+            found = cls.read(name, values.labels, n_rows)
+            return replace(found, certain=values.certain[found.rows])
         if isinstance(values, Mapping) or (hasattr(values, "columns") and hasattr(values, "to_numpy")):
             names = list(values) if isinstance(values, Mapping) else list(values.columns)
             columns = np.column_stack([np.asarray(values[one], dtype=np.float64) for one in names])
@@ -88,10 +114,25 @@ class WeakLabels:
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         return np.where(self.rows[places] == rows, places, -1)
 
+    @property
+    def is_guessed(self) -> bool:
+        return self.certain is not None
+
+    @property
+    def teaching_rows(self) -> NDArray[np.intp]:
+        """The rows from whose labels something is learned about others."""
+        return self.rows if self.certain is None else self.rows[self.certain]
+
     def on_rows(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
         """Its probabilities at these rows (·, c), all 0 where it says nothing."""
         places, votes = self.places_of(rows), np.zeros((len(rows), len(classes)))
         votes[places >= 0] = self.votes(classes, places[places >= 0])
+        return votes
+
+    def taught_by(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
+        """The same, but all 0 also where nothing is learned from its label."""
+        votes = self.on_rows(classes, rows)
+        votes[~np.isin(rows, self.teaching_rows)] = 0.0
         return votes
 
     # Files
@@ -99,7 +140,9 @@ class WeakLabels:
     @property
     def arrays(self) -> Arrays:
         """For a file."""
-        own = {"classes": self.classes, "rows": self.rows}
+        own: Arrays = {"classes": self.classes, "rows": self.rows}
+        if self.certain is not None:
+            own = {**own, "certain": self.certain.astype(np.float64)}
         return {**own, "codes": self.codes} if self.P is None else {**own, "P": self.P}  # type: ignore[dict-item]
 
     @classmethod
@@ -111,7 +154,8 @@ class WeakLabels:
             raise ValueError("the classes and rows of a source must be in order")
         if stored.has("P"):
             return cls(name, classes, rows, None, stored.distributions("P", "m w"))
-        return cls(name, classes, rows, stored.indices("codes", "m", len(classes)))
+        guessed = stored.array("certain", "numbers", "m", "[0, 1]").astype(bool) if stored.has("certain") else None
+        return cls(name, classes, rows, stored.indices("codes", "m", len(classes)), certain=guessed)
 
 
 def read_sources(weak: Any, n_rows: int, classes: NDArray[Any]) -> tuple[WeakLabels, ...]:

@@ -101,6 +101,7 @@ def write_report(
         made=in_words(datetime.datetime.now()),
         version=__version__,
         bins=N_BINS,
+        sources=[(source, model.accuracy_without(source.name)) for source in getattr(model, "sources_", ())],
     )
     with replacing(Path(path)) as file:
         file.write(page.encode())
