@@ -122,8 +122,7 @@ def label(
     trust.check_accept(accept)
     out = outputs.output_path(source.path, output, "labelled", force=force)
     review = trust.review_path(source.path, output, accept, force=force)
-    if report is not None:
-        outputs.check_report(report, force=force, option="--report")
+    outputs.check_report(report, force=force, option="--report")
     if model is not None:
         check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}

@@ -61,8 +61,10 @@ def default_output(data: Path, ending: str) -> Path:
     return data.with_name(f"{Path(data.name.removesuffix('.gz')).stem}.{ending}")
 
 
-def check_report(path: Path, *, force: bool, option: str) -> None:
-    """Raise an error, before any work is done, if a report cannot be written there."""
+def check_report(path: Path | None, *, force: bool, option: str) -> None:
+    """Raise an error, before any work is done, if a report is wanted and cannot be written there."""
+    if path is None:
+        return
     check_new_file(path, (".html", ".htm"), force=force, option=option)
     if not all(map(find_spec, ("bokeh", "jinja2"))):
         raise UsageError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
