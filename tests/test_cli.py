@@ -292,7 +292,7 @@ def test_the_column_named_label_is_found_and_left_as_it_is(heaps, folder, capsys
     assert found["Label"] == [name or "" for name in columns["Label"]]
     assert list(found)[-4:] == ["hidegl_label", "hidegl_confidence", "hidegl_given", "hidegl_unseen"]
     assert np.mean(np.array(found["hidegl_label"]) == truth) > 0.97
-    assert "the data has a column 'Label' of its own: results are in hidegl_label" in capsys.readouterr().err
+    assert "the data has a column 'Label' already: results are in hidegl_label" in capsys.readouterr().err
 
 
 # Commands

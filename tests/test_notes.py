@@ -219,7 +219,7 @@ def test_labels_that_hidegl_chose_make_the_estimate_low(table, capsys):
         ("label data.csv --labels http://example.org/a.csv", "http://example.org/a.csv is an address"),
         ("suggest data.csv -n 0", "hidegl: -n 0: ask for one row or more"),
         ("studio data.csv --port 80000", "--port must be 0 (any that is free) to 65,535, got 80,000"),
-        ("label data.csv --labels a", "--labels a holds "),
+        ("label data.csv --labels a", "--labels a contains "),
         ("label named.csv --labels name", "--labels name: 120 of 120 rows have a name that no other row has"),
         (
             "label named.csv --text name --labels side --embedder openai",
@@ -232,7 +232,7 @@ def test_wrong_uses_end_with_the_right_line(table, capsys, arguments, line):
     with pytest.raises(AssertionError):
         hidegl(arguments)
     said = " ".join(capsys.readouterr().err.split())
-    assert line.replace("--labels a holds ", "the column 'a' holds") in said
+    assert line.replace("--labels a contains ", "the column 'a' contains") in said
 
 
 def test_entries_that_are_no_numbers_are_refused_in_words():

@@ -163,7 +163,7 @@ def test_answers_of_a_file_whose_other_labels_are_lost_are_not_used_alone(mixed,
     Path("by_row.csv").rename("moved.csv")
     command("label t.csv --id id --labels ask.csv", expected=2)
     said = capsys.readouterr().err
-    assert "ask.csv goes on from the labels in by_row.csv, which is not there any more" in said
+    assert "ask.csv continues from the labels in by_row.csv, which no longer exists" in said
     command("label t.csv --id id --labels kept --labels moved.csv --labels ask.csv", expected=2)
     Path("moved.csv").rename("by_row.csv")
     task = hidegl.read("t.csv", ["ask.csv", "kept"], id="id")
@@ -337,7 +337,7 @@ def test_an_output_is_read_by_content_when_rows_have_moved(folder, capsys):
     task = hidegl.read("t.csv", "t.labelled.csv")
     assert task.labels.n_labels == PER_ROUND - 5
     assert (task.y[-(PER_ROUND - 5) :] == truth[5:PER_ROUND][::-1]).all()
-    assert "5 labelled rows are not in the data any more" in str(task.notes)
+    assert "5 labelled rows are no longer in the data" in str(task.notes)
 
 
 def test_a_file_of_version_0_2_goes_on_and_follows_its_rows_from_then(folder):

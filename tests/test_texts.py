@@ -329,7 +329,7 @@ def test_vectors_are_kept_beside_the_file(folder, own_embedder, monkeypatch, cap
 
 
 MISTAKES = {
-    "--text length": "--text: 'length' holds numbers, not text; --columns length learns from numbers",
+    "--text length": "--text: 'length' contains numbers, not text; --columns length learns from numbers",
     "--text nothing": "--text: there is no column 'nothing'",
     "--text topic": "--text: 'topic' cannot be learned from: it is the label",
     "--text note --columns length": "--text and --columns exclude each other",
@@ -358,7 +358,7 @@ def test_a_model_of_texts_says_what_it_lacks(folder, own_embedder, capsys):
     hidegl("label notes.csv --labels topic --embedder own_embedder:letters --effort quick --model notes.hidegl")
     write("other.csv", {"comment": ["a violin"]})
     assert run(["predict", "notes.hidegl", "other.csv", "--embedder", "own_embedder:letters"]) == 2
-    assert "other.csv lacks columns that the model learned from: note" in capsys.readouterr().err
+    assert "other.csv lacks columns of the fit: note" in capsys.readouterr().err
     write("new.csv", {"note": ["a violin"], "other": [3]})
     assert run(["predict", "notes.hidegl", "new.csv"]) == 1
     assert "notes.hidegl cannot be used: it was made with the function" in capsys.readouterr().err

@@ -31,7 +31,9 @@ from hidegl.rows.reading import checked_file
 from hidegl.structure.preparation import FEW_COLUMNS
 
 ALWAYS_LABELS = ("label", "labels", "target")
-"""Columns that tell the class, even if the labels are in another column or file. A class or y may be a feature."""
+"""Names of columns that contain labels, even if the user's labels are elsewhere. Columns named class or y may be
+features.
+"""
 
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
@@ -41,14 +43,15 @@ class Columns:
     """The columns to learn from, and the columns that are left out, with the reason."""
 
     features: list[str]
-    """Columns of a table, one column of vectors, or columns of text; none for a matrix and images."""
+    """The names of columns of a table, of one column of vectors, or of columns of text; empty for a matrix and images.
+    """
 
     kind: str
     """"table", "vectors", "texts", "matrix" or "images"."""
 
     left_out: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
-    """What each column of a table holds."""
+    """The kind of each column of a table."""
 
     def __str__(self) -> str:
         if self.kind in ("matrix", "images"):
@@ -98,7 +101,7 @@ def choose_columns(
     numbers_only: bool = False,
 ) -> Columns:
     """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
-    else all columns that can tell rows apart.
+    else all columns that differ between rows.
     """
     check_known(table, wanted or [], "--columns")
     check_known(table, without, "--without")
@@ -115,7 +118,7 @@ def choose_columns(
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
         if wanted:
-            raise UsageError("--columns is for files with named columns; a matrix is used as a whole")
+            raise UsageError("--columns is for files with named columns; a matrix has none")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
     names = wanted or [name for name in table.names if name not in left_out]
@@ -141,7 +144,7 @@ def choose_columns(
 
 
 def text_alone(table: Table, kinds: dict[str, Kind]) -> str | None:
-    """The column of text that the rows are about, if there are few numbers besides."""
+    """The column of text that the rows are about, if the table has few columns of numbers."""
     if sum(kind.name == "number" for kind in kinds.values()) > FEW_NUMBERS:
         return None
     return telling_text(table, [name for name, kind in kinds.items() if kind.name in ("text", "category")])
@@ -164,7 +167,7 @@ def of_longest(
 
 
 def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:
-    """The columns of text that were asked for."""
+    """The columns of text that the user named."""
     if wanted:
         raise UsageError("--text and --columns exclude each other: --columns takes texts too, by their words")
     for name in text:
@@ -172,13 +175,13 @@ def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: lis
             raise UsageError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
         if not is_text(kind := table.schema.field(name).type) and not pa.types.is_null(kind):
             held = "numbers" if is_numeric(kind) else spoken(kind)
-            raise UsageError(f"--text: {name!r} holds {held}, not text; --columns {name} learns from {held}")
+            raise UsageError(f"--text: {name!r} contains {held}, not text; --columns {name} learns from {held}")
     others = [name for name in table.names if name not in (*left_out, *text)]
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
 
 def kind_in(table: Table, name: str, ours: Sequence[str]) -> Kind:
-    """What a column holds; of a table on disk, as far as its first rows show. `ours` are columns that hidegl wrote."""
+    """The kind of a column; of a table on disk, judged by its first rows. `ours` are columns that hidegl wrote."""
     if name in ours:
         return Kind("", "a result of hidegl")
     if name.lower() in ALWAYS_LABELS:
@@ -201,7 +204,9 @@ def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str])
 
 
 def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:
-    """The same, but in a table of very many numbers, such as pixels, a column that never changes is a margin of it."""
+    """The kinds, except that constant columns are kept in tables of very many numbers: the margin of images is
+    constant.
+    """
     used = [kind.name for kind in kinds.values() if kind.name]
     if len(used) <= FEW_COLUMNS or any(name != "number" for name in used):
         return kinds
@@ -212,7 +217,7 @@ def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:
 
 
 def wanted_kind(table: Table, name: str) -> Kind:
-    """What a column holds that the user wants, even if it is an id."""
+    """The kind of a column that the user names, even if it is an id."""
     column = beginning(table, name)
     found, kind = kind_of(name, column), column.type
     if found.name:
@@ -239,7 +244,7 @@ def matrix_of(table: Table, columns: Columns) -> Any:
         return finite_matrix(vectors(columns.features[0], table.column(columns.features[0])))
     matrix = table.matrix if isinstance(table, MemoryTable) else None
     assert matrix is not None
-    if isinstance(matrix, np.memmap):  # larger than what is read into memory
+    if isinstance(matrix, np.memmap):  # too large for the memory
         return checked_file(matrix)
     return finite_matrix(matrix)
 

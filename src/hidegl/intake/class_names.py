@@ -1,4 +1,4 @@
-"""The names of classes, or a text about each, as one more weak source: the rows that are most like them."""
+"""Names or descriptions of classes as a weak source: rows that are most similar to them get weak labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hidegl.intake.weak_given import WeakGiven, in_words_of
 from hidegl.spreading.weak_labels import GuessedLabels
 
 SOURCE = "class names"
-"""What the source is called."""
+"""The name of the source."""
 
 SHARE = 0.3
 """Others learn from this share of the rows to which the text of a class is nearest: those with the largest margin. All
@@ -54,7 +54,9 @@ def with_class_names(
 
 
 def read_class_texts(wanted: Any) -> dict[str, str]:
-    """From names, separated by commas or as a list, a dict from names to texts, or a file with one class per line."""
+    """The text of each class by its name: from names, separated by commas or as a list, a dict from names to texts, or
+    a file with one class per line.
+    """
     if isinstance(wanted, Mapping):
         found = {str(name): str(text or name) for name, text in wanted.items()}
     elif isinstance(wanted, str | Path) and Path(wanted).is_file():

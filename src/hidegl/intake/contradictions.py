@@ -1,4 +1,4 @@
-"""Labels that contradict one another: the same text with two of them."""
+"""Labels that contradict each other: the same text has two different labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note_contradictions(notes: Notes, texts: list[str], y: NDArray[Any] | None) 
 def same_text_two_labels(texts: list[str], y: NDArray[Any] | None) -> CodedText | None:
     """A note about texts that have different labels in different rows; None if there are none.
 
-    Case and space do not count.
+    Differences in case and spaces are ignored.
     """
     if y is None:
         return None

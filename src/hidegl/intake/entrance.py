@@ -1,4 +1,4 @@
-"""The calls of Python: read data, label it, and ask which rows to label or which labels to check."""
+"""The functions of the package: read data, label it, suggest rows to label, and audit labels."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ def read(
     weak: Mapping[str, Any] | None = None,
     class_texts: Any = None,
 ) -> Task:
-    """Rows to learn from, labels, and the embedder, from whatever you have. Nothing is printed.
-
-    It decides as `hidegl label` does: which columns to learn from, how texts and images become vectors, what fills
-    empty cells. `notes` of the answer say what was decided, and `left_out` which columns are not used, and why.
+    """Read data of any kind: rows to learn from, labels, and the embedder. Nothing is printed. Decisions are those of
+    `hidegl label`: which columns to learn from, how texts and images become vectors, and how empty cells are filled.
+    The result lists them in `notes`, and the columns that are not used, with reasons, in `left_out`.
 
     Parameters
     ----------
@@ -58,20 +57,20 @@ def read(
         or of arrays of pixels; or a matrix.
     labels : str, path, dict, array, or list of these, default=None
         A column, a file, labels by row number (by id, if `id` is given), or one label per row with None where there is
-        none. Of a list of these, the later ones count where two differ. None: a column named label, class, target or y,
+        none. In a list of these, the last label of a row is used. None: a column named label, class, target or y,
         if there is one.
     text : str or list of str, default=None
         The column of text to learn from. None: the text that the rows are about.
     columns, without : str or list of str, default=None
         The columns to learn from, and those not to learn from.
     kinds : dict, default=None
-        What columns hold, where hidegl is wrong about it: "number", "date", "category" or "text" by their names.
+        The kinds of columns that hidegl gets wrong: "number", "date", "category" or "text" by their names.
     id : str, default=None
         The column of ids.
     embedder : str, default=None
-        How texts or images become vectors, as in `hidegl.embedding.TextEmbedder` and `ImageEmbedder`.
+        The embedder of texts or images, as in `hidegl.embedding.TextEmbedder` and `ImageEmbedder`.
     table : path, default=None
-        A table of ids, labels or texts that stands next to a matrix.
+        A table of ids, labels or texts with one line for each row of a matrix.
     encoding : str, default=None
         The encoding of text files. None: UTF-8.
     merge_names : bool, default=False
@@ -84,8 +83,8 @@ def read(
         Labels of sources that are often wrong, such as a language model, by their names: a column, a file, labels as in
         `labels`, or probabilities in a table with one column per class.
     class_texts : list, dict or path, default=None
-        Of texts: the names of the classes, or a dict or file with a description of each. Rows that are most like them
-        are one more weak source. It works with no label at all.
+        Of texts: the names of the classes, or a dict or file with a description of each. Rows that are most similar to
+        them are one more weak source. It works without any label.
 
     Examples
     --------
@@ -135,7 +134,7 @@ def label(
     labels : str, path, dict, array, or list of these, default=None
         As in `hidegl.read`.
     accept : float, default=None
-        Accept only the most confident labels, so that this share of them is expected to be right, such as 0.95.
+        Accept only the most confident labels, of which this share is expected to be right, such as 0.95.
     effort : {"quick", "default", "best"}, default="default"
         How much time to spend.
     random_state : int, default=0
@@ -163,7 +162,7 @@ def label(
 
 
 def suggest(data: Any, n: int = 20, labels: Any = None, *, random_state: int = 0, **options: Any) -> list[Suggestion]:
-    """The rows to label next, the most helpful first, each with the reason. Works with and without labels.
+    """The rows to label next, the most helpful first, each with the reason. No labels are needed.
 
     Parameters
     ----------
@@ -211,7 +210,7 @@ def audit(
 
 
 def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
-    """The task of some data; of one that was read before, with other labels if there are some."""
+    """The task of data; or a task that was read before, with other labels if these are given."""
     if not isinstance(data, Task):
         return read(data, labels, **options)
     if options:
@@ -228,9 +227,8 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
 
 
 def label_places(labels: Any, source: Source | MemorySource, n_rows: int | None = None) -> list[Any]:
-    """One or several places of labels as a list: a list is one place if it has one label per row.
-
-    Labels with an index of pandas are brought into the order of a data frame that has the same index.
+    """One or several places of labels as a list. A list with one label per row is one place. Labels with an index of
+    pandas are sorted like a data frame with the same index.
     """
     if isinstance(source, MemorySource):
         n_rows = source.table.n_rows
@@ -266,7 +264,7 @@ def separate_places(labels: Any, n_rows: int | None) -> list[Any]:
 
 
 MOST_PLACES = 20
-"""A longer list of texts is one of labels, and no list of columns and files."""
+"""The maximum length of a list of columns and files. A longer list of texts is a list of labels."""
 
 
 def is_place(one: Any) -> bool:
@@ -275,7 +273,7 @@ def is_place(one: Any) -> bool:
 
 @contextmanager
 def speaking_python() -> Iterator[None]:
-    """Errors of this context name options as in Python."""
+    """A context whose errors name options as in Python."""
     try:
         yield
     except (UsageError, OperationError) as error:

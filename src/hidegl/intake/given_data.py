@@ -1,4 +1,4 @@
-"""What a Python program has, as a source of rows: paths, data frames, texts, images and arrays."""
+"""Data of a Python program as a source of rows: paths, data frames, texts, images and arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAKEN = (
 
 
 def source_of(data: Any) -> Source | MemorySource:
-    """Where the rows of some data come from."""
+    """The source of the rows of some data."""
     if isinstance(data, Source | MemorySource):
         return data
     if isinstance(data, str | os.PathLike):
@@ -43,7 +43,7 @@ def source_of(data: Any) -> Source | MemorySource:
 
 
 def are_paths(data: Any) -> bool:
-    """Whether a list holds paths: path objects, or names of images, or names of files that are all there."""
+    """Whether a list holds paths: path objects, or names of images, or names of files that all exist."""
     if not isinstance(data, list | tuple) or not data or not all(isinstance(one, str | os.PathLike) for one in data):
         return False
     if any(isinstance(one, os.PathLike) for one in data):
@@ -55,7 +55,7 @@ def of_frame(frame: Any) -> MemorySource:
     try:
         table = as_table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise UsageError(f"data: a column of the data frame holds different things: {error}") from error
+        raise UsageError(f"data: a column of the data frame has values of different types: {error}") from error
     if len(set(table.column_names)) < table.num_columns:
         raise UsageError("data: two columns of the data frame have the same name: rename one")
     return MemorySource(MemoryTable(table), "the data frame", frame=frame)

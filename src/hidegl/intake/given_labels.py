@@ -1,4 +1,4 @@
-"""The labels that the user gives, from all places together: columns, files, Studio's file, arrays and dicts."""
+"""The labels that the user gives, joined from all places: columns, files, Studio's file, arrays and dicts."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from hidegl.spreading.labels import names_alike
 
 @dataclass
 class GivenLabels:
-    """y for the estimators, where it came from, and notes for the user."""
+    """y for the estimators, its places, and notes for the user."""
 
     y: NDArray[Any] | None
     source: str
     """The places of labels, in words."""
 
     columns: list[str] = field(default_factory=list)
-    """All columns that hold the class: nothing is learned from them."""
+    """All columns with labels, from which nothing is learned."""
 
     notes: list[str] = field(default_factory=list)
     counts: str = ""
-    """How many labels came from where, in words."""
+    """In words, the number of labels of each place."""
 
     places: list[Place] = field(default_factory=list)
-    """Columns and files that hold these labels, the last of which wins."""
+    """The columns and files with these labels. The last one with a label for a row is used."""
 
     mostly_suggested: bool = False
-    """Whether hidegl chose most of the labelled rows, so that they are far apart."""
+    """Whether hidegl suggested most of the labelled rows, which then differ from each other."""
 
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """What each of several people says of rows that have different labels."""
+    """The labels of each person, for rows with different labels of several people."""
 
     @property
     def n_labels(self) -> int:
@@ -52,7 +52,7 @@ class GivenLabels:
         return [] if self.y is None else sorted(set(self.y[known(self.y)].tolist()), key=str)
 
     def require(self, what: str | None, source: object) -> None:
-        """Raise an error unless there are labels of at least two classes, if they are needed for something."""
+        """Raise an error unless there are labels of at least two classes, or none are needed."""
         if what is None:
             return
         if self.y is None:
@@ -66,8 +66,8 @@ class GivenLabels:
                 f"help most"
             )
         if len(self.classes) == 1:
-            told = "".join(f"; {note}" for note in self.notes)
-            raise UsageError(f"all labels are {self.classes[0]!r}: give at least one label of another class{told}")
+            more = "".join(f"; {note}" for note in self.notes)
+            raise UsageError(f"all labels are {self.classes[0]!r}: give at least one label of another class{more}")
 
 
 def find_labels(
@@ -80,10 +80,9 @@ def find_labels(
     folders: NDArray[Any] | None = None,
     others: Sequence[str] = (),
 ) -> GivenLabels:
-    """The labels of columns, files, arrays and dicts together; where two of them differ, the later one counts.
-
-    If none is wanted, a column named label, class, target or y is used that is not one of the others. Names that differ
-    in case, space or accents only can be merged into the most frequent of them.
+    """The labels of columns, files, arrays and dicts together. If two of them differ, the later one is used. If none is
+    named, a column named label, class, target or y is used. Names that differ in case, space or accents only can be
+    merged into the most frequent of them.
     """
     reader = SourceReader(table, id_column, encoding, folders)
     sources = [reader.read(one) for one in wanted or default_column(table, others)]
@@ -94,14 +93,16 @@ def find_labels(
 
 
 def default_column(table: Table, others: Sequence[str] = ()) -> list[str]:
-    """The column of labels if the user names none; the last choice is the label of an earlier result."""
+    """The column of labels if the user names none. The label of an earlier result is used last."""
     by_name = {name.lower(): name for name in table.names}
     names = [by_name[name] for name in LABEL_NAMES if name in by_name and by_name[name] not in others]
     return [*names, *result_columns(table)[:1]][:1]
 
 
 def with_earlier(sources: Sequence[LabelSource], reader: SourceReader) -> list[LabelSource]:
-    """The sources, and before each file of ours the places of labels that it remembers and the user did not name."""
+    """The sources. Before each file that hidegl wrote come the places of labels that it stores and the user did not
+    name.
+    """
     named_places = [source.place for source in sources if source.place is not None]
     every: list[LabelSource] = []
     for source in sources:
@@ -114,14 +115,16 @@ def with_earlier(sources: Sequence[LabelSource], reader: SourceReader) -> list[L
 
 
 def same_place(one: Place, other: Place) -> bool:
-    """Whether two places of labels are one; a file may have been moved, but not renamed."""
+    """Whether two places of labels are the same. A file may have been moved, but not renamed."""
     if one[0] != other[0] or one[0] != FILE:
         return one == other
     return Path(one[1]).name == Path(other[1]).name
 
 
 def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
-    """The labels of all sources; the last that has one for a row wins, and a label that Studio took away is gone."""
+    """The labels of all sources. The last one with a label for a row is used, and labels that were removed in Studio
+    are removed.
+    """
     parts = of_one_kind([as_objects(source.y) for source in sources])
     y = np.full(n_rows, None, dtype=object)
     changed, removed = 0, 0
@@ -148,7 +151,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
 
 
 def as_objects(part: NDArray[Any]) -> NDArray[Any]:
-    """Labels with None where there is none, also of whole numbers."""
+    """Labels as objects, with None for rows without a label."""
     if part.dtype.kind == "O":
         return part
     y = part.astype(object)
@@ -157,7 +160,7 @@ def as_objects(part: NDArray[Any]) -> NDArray[Any]:
 
 
 def of_one_kind(parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """All as whole numbers if every label is one, also where a file holds it as a text; otherwise all as names."""
+    """All labels as whole numbers if they are, even if a file stores them as texts; otherwise all as names."""
     every = {label for part in parts for label in part.tolist()} - {None}
     if len({isinstance(label, str) for label in every}) < 2:
         return parts

@@ -28,15 +28,15 @@ from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_embedder,
 from hidegl.spreading.labels import is_blank
 
 PATH = "path"
-"""The column that identifies an image: its path in the folder."""
+"""The name of the column with the path of each image in the folder."""
 
 THUMBNAIL, LARGEST_SIDE = 72, 1024
-"""The largest number of pixels of each side of a small image in the report, and of one that is labelled."""
+"""The maximum number of pixels of each side, of a small image in the report, and of an image in Studio."""
 
 MEDIA = "image/webp"
 
 SECONDS_AN_IMAGE = 3e-2
-"""How long it may take to embed an image, before that is measured."""
+"""An estimate of the time for one image, until it is measured."""
 
 
 def are_in(source: Source | MemorySource) -> bool:
@@ -58,7 +58,7 @@ def images_under(folder: Path) -> Iterator[Path]:
 
 
 def items_of(source: Source | MemorySource) -> tuple[list[Any], list[str]]:
-    """The images (paths, or images in memory), and what they are called; those of a folder in the order of names."""
+    """The images (paths, or images in memory) and their names; those of a folder are sorted by name."""
     if isinstance(source, MemorySource):
         images = source.images or {}
         return list(images.values()), list(images)
@@ -101,13 +101,14 @@ def learned(source: Source | MemorySource, notes: Notes, name: str, *, cached: b
     rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
         notes.warn(
-            "images are told apart by their pixels; by what they show with pip install 'hidegl[images]'", "pixels-only"
+            "images are compared by their pixels; to compare what they show: pip install 'hidegl[images]'",
+            "pixels-only",
         )
     return rows, embedder
 
 
 def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedder, *, cached: bool) -> ImageRows:
-    """The rows, by an embedder that is known. Images that cannot be read are named."""
+    """The rows by a given embedder. A note names images that cannot be read."""
     paths, names = items_of(source)
     place = place_of(source, embedder.way_.mark, paths, names, used=cached)
     begun, how = time.perf_counter(), f"from {FOLDER}"
@@ -135,7 +136,7 @@ def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedde
 def place_of(
     source: Source | MemorySource, mark: str, paths: list[Path], names: list[str], *, used: bool
 ) -> Path | None:
-    """Where the cache keeps what has this mark and was made from these images; None for images in memory."""
+    """The cache of vectors with this mark of these images; None for images in memory."""
     if isinstance(source, MemorySource):
         return None
     cache = VectorCache(source.paths[0] / "images" if source.is_folder else source.paths[0], used=used)
@@ -143,13 +144,15 @@ def place_of(
 
 
 def version_of(path: Path, name: str) -> bytes:
-    """What changes when the file does: contents would take as long to read as to embed."""
+    """A text that changes when the file does. It has no hash of the content, because reading takes as long as
+    embedding.
+    """
     facts = path.stat()
     return f"{name} {facts.st_size} {facts.st_mtime_ns}".encode()
 
 
 def folders_of(source: Source | MemorySource, table: MemoryTable) -> NDArray[Any]:
-    """The name of the folder of each image as its label; None at the top, and in folders such as "unlabelled"."""
+    """The folder of each image as its label; None for images in no subfolder, or in one such as "unlabelled"."""
     labels = np.full(table.n_rows, None, dtype=object)
     for row, path in enumerate(table.column(PATH).to_pylist()):
         folders = Path(path).parts[:-1]
@@ -159,13 +162,13 @@ def folders_of(source: Source | MemorySource, table: MemoryTable) -> NDArray[Any
 
 
 def thumbnails(source: Source | MemorySource, table: Table, rows: Sequence[int] | NDArray[np.intp]) -> list[str]:
-    """Small images of these rows, as data URLs; "" for one that cannot be read any more."""
+    """Small images of these rows, as data URLs; "" for images that can no longer be read."""
     found = [shrunk(item, THUMBNAIL) for item in items_at(source, table, rows)]
     return [f"data:{MEDIA};base64,{base64.b64encode(content).decode()}" if content else "" for content in found]
 
 
 def image_of(source: Source | MemorySource, table: Table, row: int) -> tuple[bytes, str]:
-    """An image for a browser, and its media type. It is empty if it cannot be read any more."""
+    """An image for a browser, and its media type. It is empty if the image can no longer be read."""
     return shrunk(items_at(source, table, [row])[0], LARGEST_SIDE), MEDIA
 
 
@@ -178,7 +181,7 @@ def items_at(source: Source | MemorySource, table: Table, rows: Sequence[int] | 
 
 
 def shrunk(item: Any, side: int) -> bytes:
-    """The image with at most this number of pixels on each side; nothing if it cannot be read."""
+    """The image with at most this number of pixels on each side; empty if it cannot be read."""
     try:
         image = read_image(item)
     except UnreadableImageError:

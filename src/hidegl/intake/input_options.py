@@ -1,4 +1,4 @@
-"""What the user says about the data: the options of commands, and the arguments of calls."""
+"""Options about the data: those of commands, and the arguments of functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hidegl.embedding.column_kinds import WANTED
 
 
 class InputOptions(NamedTuple):
-    """What the user says about the data."""
+    """The options about the data."""
 
     labels: Sequence[Any] | None = None
-    """Columns, files, arrays and dicts, the last of which wins."""
+    """Columns, files, arrays and dicts. The last one with a label for a row is used."""
 
     id_column: str | None = None
     columns: str | Sequence[str] | None = None
     without: str | Sequence[str] | None = None
     kinds: str | Mapping[str, str] | None = None
-    """What columns hold, such as price=number,when=date."""
+    """The kinds of columns, such as price=number,when=date."""
 
     merge_names: bool = False
     text: str | Sequence[str] | None = None
@@ -29,7 +29,7 @@ class InputOptions(NamedTuple):
     encoding: str | None = None
     table: Path | None = None
     labels_to: str | None = None
-    """What labels are needed for, such as "learn"; None if it works without."""
+    """The purpose of labels in errors, such as "learn"; None if they are not needed."""
 
     safe_csv: bool = False
     store: Path | None = None
@@ -42,7 +42,7 @@ class InputOptions(NamedTuple):
     """Weak sources: columns and files, or a dict from their names to places."""
 
     class_texts: Any = None
-    """The names of classes, or a text about each: names with commas, a file, a list or a dict."""
+    """The names or descriptions of classes: names with commas, a file, a list or a dict."""
 
 
 def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
@@ -61,7 +61,7 @@ def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
 
 
 def split(names: str | Sequence[str] | None) -> list[str] | None:
-    """Names that are separated by commas on the command line, and may be a list in Python."""
+    """Names that are separated by commas on the command line, or a list in Python."""
     if names is not None and not isinstance(names, str):
         return list(names) or None
     return [name.strip() for name in names.split(",") if name.strip()] if names else None

@@ -42,31 +42,31 @@ Place = tuple[str, str]
 
 @dataclass
 class LabelSource:
-    """Labels of one place, on the rows of the data."""
+    """The labels of one place, for the rows of the data."""
 
     y: NDArray[Any]
     words: str
     place: Place | None = None
     columns: list[str] = field(default_factory=list)
-    """Columns of the data that hold these labels."""
+    """The columns of the data with these labels."""
 
     notes: list[str] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
-    """Rows whose label a person took away there."""
+    """Rows whose label a person removed there."""
 
     earlier: list[Place] = field(default_factory=list)
-    """Where the other labels are, if the file remembers it."""
+    """The places of other labels that the file stores."""
 
     is_suggested: bool = False
-    """Whether hidegl chose the rows."""
+    """Whether hidegl suggested the rows."""
 
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """What each person says of rows that have different labels."""
+    """The labels of each person, for rows with different labels."""
 
 
 @dataclass
 class SourceReader:
-    """Reads labels for the rows of a table."""
+    """A reader of labels for the rows of a table."""
 
     table: Table
     id_column: str | None
@@ -99,16 +99,16 @@ class SourceReader:
         return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
 
     def read_remembered(self, place: Place, by: LabelSource) -> LabelSource:
-        """Labels of a place that a file of ours remembers."""
+        """The labels of a place that a file of ours stores."""
         kind, name = place
         if kind == COLUMN and name not in self.table.names:
-            missing = f"the column {name!r}, which the data does not have any more"
+            missing = f"the column {name!r}, which is no longer in the data"
         elif kind == FILE and not Path(name).is_file():
-            missing = f"{name}, which is not there any more: put it back, or name it with --labels as well"
+            missing = f"{name}, which no longer exists: put it back, or name it with --labels as well"
         else:
             return self.read(Path(name) if kind == FILE else name)
         raise UsageError(
-            f"{by.words} goes on from the labels in {missing}; to use its labels alone, delete its last column"
+            f"{by.words} continues from the labels in {missing}; to use only its own labels, delete its last column"
         )
 
     def of_column(self, name: str) -> LabelSource:
@@ -118,7 +118,7 @@ class SourceReader:
         return LabelSource(y, f"the column {name!r}", (COLUMN, name), [name], [*told, *notes])
 
     def of_values(self, values: Any) -> LabelSource:
-        """One label per row."""
+        """The labels of an array with one entry per row."""
         array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
         if len(array) != self.table.n_rows:
             raise UsageError(
@@ -163,7 +163,7 @@ class SourceReader:
         return replace(self.of_lines(path, lines), place=(FILE, str(path)))
 
     def of_lines(self, path: Path, lines: Table) -> LabelSource:
-        """The labels of a table of labels, which is called like its path."""
+        """The labels of a table, which messages call by its path."""
         marked = MarkedFile.of(lines)
         if marked is not None:
             return self.of_marked(path, lines, marked)
@@ -188,7 +188,7 @@ class SourceReader:
     def rows_of(
         self, path: Path, lines: Table, key: str | None, row: str | None, found: NDArray[Any], *, is_result: bool
     ) -> tuple[NDArray[np.intp], Callable[[int], str], list[str]]:
-        """The row of each line, how it is called, and notes; −1 for a line whose row is gone."""
+        """The row of each line, the name of the lines' rows in messages, and notes. −1 for a line whose row is gone."""
         n_rows = self.table.n_rows
         if key:
             ids = lines.column(key)
@@ -209,7 +209,7 @@ class SourceReader:
     def rows_of_result(
         self, path: Path, lines: Table, found: NDArray[Any]
     ) -> tuple[NDArray[np.intp], list[str]] | None:
-        """The rows of an earlier output by their content; None if no row of it is in the data."""
+        """The rows of an earlier output, found by their content; None if no row of it is in the data."""
         ours = {*result_columns(self.table), *result_columns(lines)}
         names = [name for name in self.table.names if name in lines.names and name not in ours]
         before, now = RowKeys(lines, names), RowKeys(self.table, names)
@@ -250,7 +250,7 @@ class SourceReader:
         return LabelSource(y, str(path), notes=[*notes, *gone], earlier=earlier, is_suggested=is_suggested)
 
     def keys_of(self, mark: Mark) -> RowKeys | None:
-        """The keys of the rows, made as those in a file of ours; None if the data lacks its id."""
+        """The keys of the rows, computed like those in a file of ours; None if the data lacks its id."""
         if mark.id_column is not None and mark.id_column not in self.table.names:
             return None
         return RowKeys.of(self.table, mark.id_column, mark.without)
@@ -272,14 +272,13 @@ def as_arrow(values: Any) -> pa.ChunkedArray:
 
 
 def numbers_in(column: pa.ChunkedArray, first: int) -> list[int]:
-    """The rows in a file of ours, counted from 0; −1 where a person took the number away."""
+    """The row numbers in a file of ours, counted from 0; −1 if a person deleted the number."""
     return [value - first if isinstance(value, int) else -1 for value in column.to_pylist()]
 
 
 def placed_lines(stored: Mapping[int, tuple[int, str]], keys: RowKeys) -> dict[int, int]:
-    """The row of each line of a file of ours, by its number and its key; the lines of rows that are gone are left out.
-
-    Lines with the same number and key are one row.
+    """The row of each line of a file of ours, by its number and its key; −1 for rows that are gone. Lines with the same
+    number and key are one row.
     """
     key_of: dict[int, str] = {}
     first: dict[str, int] = {}
@@ -300,18 +299,16 @@ def rows_at(where: Mapping[int, int], n_lines: int) -> NDArray[np.intp]:
 
 def notes_of_gone(path: Path, labelled: list[int], where: Mapping[int, int]) -> list[str]:
     n = len(labelled) - len(where)
-    return (
-        [f"{path}: {n:,} labelled row{' is' if n == 1 else 's are'} not in the data any more, or changed"] if n else []
-    )
+    return [f"{path}: {n:,} labelled row{' is' if n == 1 else 's are'} no longer in the data, or changed"] if n else []
 
 
 def taken_over(table: Table, path: Path) -> list[str]:
-    """The columns of a table from which Studio took over labels of its file."""
+    """The columns of the table from which Studio imported labels."""
     return [name for name in read_label_columns(path) if name in table.names]
 
 
 def only_given(table: Table, name: str) -> tuple[pa.ChunkedArray, list[str]]:
-    """The labels of a column; of an output of hidegl, those that a person gave. And notes for the user."""
+    """The labels of a column, and notes for the user. Of an output of hidegl, only given labels are used."""
     column, own = table.column(name), result_columns(table)
     if name not in own[:1]:
         return column, []

@@ -1,4 +1,4 @@
-"""From columns and arrays as people write them to labels: names or whole numbers, and blanks."""
+"""Labels as people write them in columns and arrays: names or whole numbers, and blanks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from hidegl.spreading.labels import UNLABELLED, is_blank
 MOST_CLASSES = 1000
 
 FEW_ROWS, MOSTLY_ONCE = 20, 0.5
-"""Above this number of rows, names that occur once are no classes if more than this share of the rows has one."""
+"""With more than FEW_ROWS rows, names are not classes if more than this share of the rows has a name that occurs once.
+"""
 
 
 def known(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -60,20 +61,20 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
         for text, n in blank.items():
             notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
-        raise UsageError(f"{where} holds {spoken(kind)}: labels must be names or whole numbers")
+        raise UsageError(f"{where} contains {spoken(kind)}: labels must be names or whole numbers")
     if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
         notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
         raise UsageError(
-            f"{where} holds {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
+            f"{where} contains {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
             f"text? Name the column or file of the labels with --labels"
         )
     return y, notes
 
 
 def check_are_classes(y: NDArray[Any], name: str) -> None:
-    """Raise an error if a column has another name in almost every row, as ids and texts have."""
+    """Raise an error if almost every row has a different name: then these are ids or texts."""
     counts = Counter(y[known(y)].tolist())
     n_once = sum(count == 1 for count in counts.values())
     if len(y) >= FEW_ROWS and n_once > MOSTLY_ONCE * len(y):
@@ -84,7 +85,7 @@ def check_are_classes(y: NDArray[Any], name: str) -> None:
 
 
 def integers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Whole numbers, with −1 for nothing; as texts if some have no room in 64 bits with a sign."""
+    """Whole numbers, with −1 for blanks; texts if some do not fit into 64 bits with a sign."""
     try:
         return pc.fill_null(pc.cast(column, pa.int64()), UNLABELLED).to_numpy().copy()
     except pa.ArrowInvalid:
@@ -94,15 +95,15 @@ def integers(column: pa.ChunkedArray) -> NDArray[Any]:
 def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
     if np.any(np.abs(given) > EXACT):
-        raise UsageError(f"{where} holds numbers of more than 15 digits, which are not exact: write them as text")
+        raise UsageError(f"{where} contains numbers of more than 15 digits, which are not exact: write them as text")
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
-        raise UsageError(f"{where} holds {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
+        raise UsageError(f"{where} contains {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
     return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
 
 
 def text_labels(column: pa.ChunkedArray) -> tuple[NDArray[Any], dict[str, int]]:
-    """Names without surrounding space, None for blanks; and the count of each blank word, such as "unknown"."""
+    """Names without surrounding spaces, None for blanks; and the count of each blank word, such as "unknown"."""
     y = np.full(len(column), None, dtype=object)
     blank: dict[str, int] = {}
     for row, value in enumerate(column.to_pylist()):

@@ -1,4 +1,4 @@
-"""The answer of `hidegl.label`: a label for every row, what to review, and the model."""
+"""The result of `hidegl.label`: a label for every row, the rows to review, and the model."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Result:
     Attributes
     ----------
     task : Task
-        What was learned from.
+        The rows, labels and embedder.
     model : AutoHiDeGL
         The fitted model. It predicts raw rows, such as texts, and so does its file: `model.save(path)`.
     acceptance : Acceptance or None
-        How many labels are accepted, if a share was asked for.
+        The accepted labels, if `accept` was given.
     accept : float or None
-        The share that was asked for.
+        The argument of that name.
     """
 
     task: Task
@@ -45,7 +45,7 @@ class Result:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The label of each row, also where it is not accepted; None for an image that cannot be read."""
+        """The label of each row, accepted or not; None for an image that cannot be read."""
         return self._spread(self.model.transduction_, None)
 
     @property
@@ -60,20 +60,21 @@ class Result:
 
     @property
     def accepted(self) -> NDArray[np.bool_]:
-        """Which labels are accepted; all, if no share was asked for."""
+        """Which labels are accepted; all without `accept`."""
         rows = self.model.labelled_rows()
         takes = np.ones(len(rows), dtype=bool) if self.acceptance is None else self.acceptance.takes(rows.confidence)
         return self._spread(takes | rows.given, False)
 
     @property
     def notes(self) -> list[Note]:
-        """What was decided about the data, and what is worth knowing about the labels."""
+        """Notes about the data, such as which columns are used, and about the labels."""
         return list(self.task.notes)
 
     def to_frame(self) -> Any:
         """Your data with label, confidence, given and unseen as the last columns; blank where a label is not accepted.
 
-        A data frame of the kind that you gave; otherwise one of pandas, or a table of pyarrow where pandas is missing.
+        A data frame of the kind that you gave; otherwise one of pandas, or a table of pyarrow if pandas is not
+        installed.
         """
         rows = self.model.labelled_rows()
         names = ResultNames.free_in(self.task.kept)
@@ -85,7 +86,7 @@ class Result:
     def review(self) -> Any:
         """The rows whose labels are not accepted, with the two most likely classes, and a blank label to fill in.
 
-        Without `accept`: all rows whose label you did not give. Give it back with the other labels:
+        Without `accept`: all rows whose label you did not give. Label again with both:
         `hidegl.label(data, [labels, reviewed])`.
         """
         rows = self.model.labelled_rows()
@@ -124,7 +125,7 @@ class Result:
         return frame.drop(columns=old).assign(**{name: ours[name].to_numpy() for name in ours.columns})
 
     def _spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
-        """Values of the rows that could be read, on all rows of the data."""
+        """Values of the rows that could be read, extended to all rows of the data."""
         readable = self.task.readable
         if readable is None or readable.all():
             return values
@@ -134,7 +135,7 @@ class Result:
 
 
 def as_frame(table: pa.Table, like: Any = None) -> Any:
-    """A data frame of the kind of another one; of pandas, if there is none and it is installed."""
+    """A data frame of the same kind as another one; of pandas, if that is None and pandas is installed."""
     kind = type(like).__module__.partition(".")[0]
     if kind == "polars":
         import polars

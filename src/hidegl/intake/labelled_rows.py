@@ -1,4 +1,4 @@
-"""Labels at their rows: found by number or id, and given by one person or by several."""
+"""Labels matched to rows by number or id, of one person or of several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hidegl.files.tables import Table
 from hidegl.intake.label_values import known
 
 ANNOTATOR = "annotator"
-"""The column of a file of labels that says who gave each label."""
+"""The column of a file of labels with the person who gave each label."""
 
 
 @dataclass
@@ -24,10 +24,10 @@ class OfSeveral:
     """The labels that several people gave to some of the same rows."""
 
     y: NDArray[Any]
-    """The labels on which all who labelled a row agree (n,)."""
+    """The labels on which all people who labelled a row agree (n,)."""
 
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """What each person says of rows that have different labels (n,)."""
+    """The labels of each person, for rows with different labels (n,)."""
 
     notes: list[str] = field(default_factory=list)
 
@@ -64,7 +64,9 @@ def by_annotators(
 def placed(
     found: NDArray[Any], rows: NDArray[np.intp], n_rows: int, path: object, where: Callable[[int], str]
 ) -> NDArray[Any]:
-    """Labels at their rows, none at −1. A row may have the same label twice, but not two."""
+    """The labels of all rows; lines with row −1 are ignored. A row may have the same label twice, but not two different
+    ones.
+    """
     y = np.full(n_rows, None, dtype=object)
     for place in np.flatnonzero(known(found) & (rows >= 0)).tolist():
         row, label = rows[place], found[place : place + 1].tolist()[0]
@@ -77,7 +79,7 @@ def placed(
 
 
 def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str = ROW) -> NDArray[np.intp]:
-    """Rows from 0, of a column of row numbers with this name."""
+    """Row numbers from 0, from a column of row numbers with this name."""
     first = first_number(name)
     if not pa.types.is_integer(column.type) or column.null_count:
         raise UsageError(f"{path}: the column {name!r} must contain row numbers, from {first}")

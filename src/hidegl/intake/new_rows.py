@@ -1,4 +1,4 @@
-"""New rows for a saved model, made like the rows that it learned from."""
+"""New rows for a saved model, prepared like the rows of its fit."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from hidegl.rows.local import LocalRows
 def new_rows(
     model: Model, embedder: Embedder | None, source: Source, model_path: Path, notes: Notes, options: InputOptions
 ) -> Task:
-    """The rows to predict, with the columns that the model learned from."""
+    """The rows to predict, with the columns of the fit."""
     is_of_images = isinstance(embedder, ImageEmbedder)
     if is_of_images != image_rows.are_in(source):
         made_from, but = ("images", "a table or a matrix") if is_of_images else ("a table or a matrix", "images")
-        raise UsageError(f"{model_path} was made from {made_from}, but {source} holds {but}")
+        raise UsageError(f"{model_path} was made from {made_from}, but {source} contains {but}")
     if isinstance(embedder, ImageEmbedder):
         found = image_rows.embedded(source, notes, embedder, cached=options.cache)
         of_images = Columns([], "images")
@@ -44,7 +44,7 @@ def new_rows(
     held = set(table.names)
     missing = [name for name in wanted or () if name not in held]
     if missing:
-        raise UsageError(f"{source} lacks columns that the model learned from: {joined_names(missing)}")
+        raise UsageError(f"{source} lacks columns of the fit: {joined_names(missing)}")
     task = Task(source, table, Columns([], "matrix"), NO_LABELS, options.id_column, safe_csv=options.safe_csv)
     if isinstance(embedder, TextEmbedder):
         return told(with_texts(task, embedder, wanted or [], notes, options), notes)
@@ -77,7 +77,7 @@ def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Note
 
 
 def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes) -> Task:
-    """Columns with other names are taken in the order in which they are named."""
+    """Match columns with other names, in the order in which the user names them."""
     if len(names) != len(encoder.input_names):
         raise UsageError(
             f"--columns must name {len(encoder.input_names)} columns, in the order of those that the model learned "

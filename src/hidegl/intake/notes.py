@@ -1,4 +1,4 @@
-"""What was found while data were read: notes for the user, in order. Nothing is printed here."""
+"""Notes for the user about the data, in order. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hidegl.basics.coded_texts import code_of
 
 ATTENTION = "note"
-"""What a note is about that the user should read in any case."""
+"""The subject of notes that the user should read in any case."""
 
 
 class Note(NamedTuple):
@@ -22,14 +22,14 @@ class Note(NamedTuple):
 
     text: str
     code: str = ""
-    """What programs recognise a note by that the user should read, such as "other-sheets"."""
+    """The code for programs, such as "other-sheets"; only notes that the user should read have one."""
 
     def __str__(self) -> str:
         return f"{self.about}: {self.text}"
 
 
 class Notes(list[Note]):
-    """Notes in the order in which they were taken. `shown` is called with each, as soon as it is taken.
+    """Notes in their order. `shown` is called with each one when it is added.
 
     `words` rewrites the text of a note: the command line and Python name their options differently.
     """
@@ -49,7 +49,7 @@ class Notes(list[Note]):
         self._shown(self[-1])
 
     def warn(self, text: str, code: str = "note") -> None:
-        """A note that the user should read. A text that has a code of its own keeps that."""
+        """Add a note that the user should read. The code of a `CodedText` is used."""
         self.note(ATTENTION, text, code_of(text, code))
 
     def for_programs(self) -> list[dict[str, str]]:

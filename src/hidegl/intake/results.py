@@ -1,4 +1,4 @@
-"""What users get of labelled rows: columns with free names, rows to review, and the report."""
+"""Output for labelled rows: columns with free names, rows to review, and the report."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
 
 @dataclass(frozen=True)
 class ResultNames:
-    """Names for the columns of results that no column of the data has."""
+    """Names for the columns of results that are free in the data."""
 
     prefix: str
     note: str | None
-    """Which names were taken, for the user."""
+    """A note for the user if names were not free."""
 
     @classmethod
     def free_in(cls, names: Sequence[str], *, with_familiarity: bool = False) -> ResultNames:
@@ -53,7 +53,7 @@ class ResultNames:
         if not prefix:
             return cls(prefix, None)
         taken = joined_names(repr(name) for name in names if name.lower() in wanted)
-        return cls(prefix, f"the data has a column {taken} of its own: results are in {prefix}label and so on")
+        return cls(prefix, f"the data has a column {taken} already: results are in {prefix}label and so on")
 
     def columns(
         self,
@@ -63,7 +63,9 @@ class ResultNames:
         with_given: bool = True,
         familiarity: NDArray[np.float64] | None = None,
     ) -> dict[str, Any]:
-        """The results of a block of rows, and their familiarity if it is known. Labels not accepted are blank."""
+        """The results of a block of rows, with their familiarity if it was computed. Labels that are not accepted are
+        blank.
+        """
         found = label_columns(block, takes)
         if familiarity is not None:
             found[FAMILIARITY] = np.round(familiarity, 4)
@@ -74,12 +76,13 @@ class ResultNames:
 class FillIn:
     """The columns of a file that a person fills in: those of the user, ours, a blank label, and a mark.
 
-    The mark of each row has its key, and where the labels are that there are already.
+    The mark of each row has its key, and the places of existing labels.
     """
 
     task: Task
     own: list[str]
-    """The columns of the user. A column of labels with the name of the one to fill in is that one."""
+    """The columns of the user. If one is a column of labels named like the column to fill in, it becomes that column.
+    """
 
     ours: tuple[str, ...]
     mark: Mark
@@ -110,13 +113,13 @@ class FillIn:
 
 
 def review_facts(block: LabelledBlock, left: NDArray[np.intp]) -> dict[str, Any]:
-    """The two most likely classes of some rows of a block."""
+    """The two most probable classes of the given rows of a block."""
     found = (block.labels, np.round(block.confidence, 4), block.second, np.round(block.second_confidence, 4))
     return {name: column[left] for name, column in zip(REVIEW_NAMES, found, strict=True)}
 
 
 def n_filled_in(path: Path) -> int:
-    """How many labels a person has filled into a file of ours; 0 if it is no such file."""
+    """The number of labels that a person has filled into a file of ours; 0 for other files."""
     if not path.is_file():
         return 0
     try:
@@ -133,7 +136,7 @@ def n_filled_in(path: Path) -> int:
 def write_report_of(
     path: Path, model: Model, task: Task, tally: Tally, seconds: float | None = None, accept: float | None = None
 ) -> None:
-    """Write the report about a task, with the notes that were taken of it."""
+    """Write the report about a task, with its notes."""
     from hidegl.showing.report import write_report
 
     with writing(path):

@@ -1,4 +1,4 @@
-"""The rows that a model was made from, to be shown next to what it says of them."""
+"""The rows of a saved model, for the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hidegl.intake.tasks import NO_LABELS, Task, check_id, opened
 
 
 def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
-    """The rows that a model was made from, to be shown."""
+    """Read the rows that a model was fitted to, for the report."""
     of_images = image_rows.are_in(source)
     table: Table = image_rows.all_paths(source) if of_images else opened(source, options)
     if table.n_rows != n_rows:

@@ -1,4 +1,4 @@
-"""Where data come from: a file, several files, a pattern, a folder or standard input; or the memory of a program."""
+"""Sources of data: a file, several files, a pattern, a folder, standard input, or data in memory."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SHEETS = (".csv", ".tsv", ".xlsx")
 """Files that people open in a spreadsheet."""
 
 BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl"}
-"""How files begin, and their endings; any other text is CSV."""
+"""The first bytes of files, and the ending of their format; any other text is CSV."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from. `path` gives outputs their name."""
+    """A source of rows. Outputs are named like `path`."""
 
     paths: tuple[Path, ...]
     path: Path
@@ -77,7 +77,7 @@ class Source:
 
     @property
     def pattern(self) -> Path:
-        """What `read_rows` takes."""
+        """The argument of `read_rows` for this source."""
         if len(self.paths) > 1:
             raise UsageError(f"{self} do not fit into memory: put them alone into a folder, and give that")
         return self.paths[0]
@@ -132,7 +132,7 @@ class MemorySource:
 
 
 def matching(path: Path) -> list[Path]:
-    """The files that a pattern such as parts/*.csv means."""
+    """The files that match a pattern such as parts/*.csv."""
     if path.exists() or not any(sign in path.name for sign in "*?["):
         return [path]
     found = sorted(path.parent.glob(path.name))
@@ -152,9 +152,9 @@ def ending_by_content(path: Path, beginning: bytes) -> str:
 
 
 def with_table(source: Source | MemorySource, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
-    """A matrix with the columns of a table beside it."""
+    """A matrix together with the columns of a table."""
     if not (isinstance(matrix, MemoryTable) and matrix.matrix is not None):
-        raise UsageError(f"--table stands beside a matrix (.npy, .npz), but {source} is a table itself")
+        raise UsageError(f"--table is for a matrix (.npy, .npz), but {source} is a table itself")
     beside = open_table(path, encoding=encoding)
     if beside.n_rows != matrix.n_rows:
         raise UsageError(f"--table {path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}")

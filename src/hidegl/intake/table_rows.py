@@ -1,4 +1,4 @@
-"""Columns of a table as vectors, and what was filled in."""
+"""Columns of a table as vectors, with notes about empty cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what the user has to rows, labels and an embedder: a task for a model."""
+"""Tasks: rows, labels and an embedder, made of the data of the user."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ from hidegl.structure.views import LearnedView
 Model = HiDeGL | AutoHiDeGL
 
 IDS = ("an id", "it names the rows")
-"""Why columns are left out that may identify rows."""
+"""The reasons for leaving out columns that may identify rows."""
 
 NO_LABELS = GivenLabels(None, "")
 
 
 @dataclass(repr=False)
 class Task:
-    """Rows to learn from, the labels that are known, and how both were made of the data.
+    """Rows to learn from, their labels, and notes on how both were read.
 
     Attributes
     ----------
     rows : array or rows
-        What `AutoHiDeGL.fit` takes: an array, named rows, or rows on disk if they do not fit into memory.
+        The X for `AutoHiDeGL.fit`: an array, named rows, or rows on disk if they do not fit into memory.
     y : array of shape (n_rows,) or None
         The labels; None where there is none.
     embedder : TextEmbedder, ImageEmbedder, TableEncoder or None
-        What made vectors of the data.
+        The transformer of the data into vectors.
     notes : list of Note
-        What was found, in order.
+        Notes on the data and on decisions, in order.
     left_out : dict
         The columns that are not used, each with the reason.
     """
@@ -74,7 +74,7 @@ class Task:
     safe_csv: bool = False
     notes: Notes = field(default_factory=Notes)
     readable: NDArray[np.bool_] | None = None
-    """Which of all images could be read; None if rows are no images."""
+    """Which of all images could be read; None if rows are not images."""
 
     weak: WeakGiven = field(default_factory=WeakGiven)
 
@@ -142,10 +142,10 @@ class Task:
             "--classes": options.class_texts,
         }
         if options.tune:
-            raise UsageError(f"--tune is for texts, but {source} holds images")
+            raise UsageError(f"--tune is for texts, but {source} contains images")
         for option, value in refused.items():
             if value is not None:
-                raise UsageError(f"{option} is for tables, but {source} holds images")
+                raise UsageError(f"{option} is for tables, but {source} contains images")
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
         given = find_labels(
@@ -171,7 +171,7 @@ class Task:
         return task
 
     def leave_numbers(self) -> None:
-        """Learn from the numbers alone, because the rows are read from disk."""
+        """Use only columns of numbers, because the rows are read from disk."""
         kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
         others = [name for name in self.columns.kinds if name not in kinds]
         if not kinds:
@@ -180,7 +180,7 @@ class Task:
         self.columns = Columns(list(kinds), "table", left_out, kinds)
 
     def take_rows(self, options: InputOptions) -> None:
-        """Make the rows of the columns, with an embedder if that takes one."""
+        """Make rows from the columns, with an embedder if necessary."""
         table, columns = self.table, self.columns
         if columns.kind == "texts":
             vectors = TextVectors(self.source.path, self.notes, cached=options.cache)
@@ -221,7 +221,7 @@ class Task:
 
     @property
     def path(self) -> Path:
-        """The data, next to which outputs stand."""
+        """The path of the data; outputs are written next to it."""
         assert self.source.path is not None
         return self.source.path
 
@@ -243,7 +243,7 @@ class Task:
 
     @cached_property
     def keys(self) -> RowKeys:
-        """What identifies each row when the data change: its id if it has one, and its content otherwise."""
+        """The keys that identify rows when the data change: by their ids, or by their content."""
         return RowKeys.of(self.table, self.key_column, self.not_in_keys)
 
     @cached_property
@@ -255,7 +255,7 @@ class Task:
 
     @property
     def own_id(self) -> str | None:
-        """The column of ids: the one that the user named, or one that holds nothing else."""
+        """The column of ids: the one that the user named, or a column that was recognised as ids."""
         return self.id_column or next((name for name, why in self.left_out.items() if why == "an id"), None)
 
     @property
@@ -273,7 +273,7 @@ class Task:
 
     @property
     def column_facts(self) -> list[dict[str, Any]]:
-        """What is known about each column of the table."""
+        """Facts about each column of the table."""
         chosen = self.columns
         if not (chosen.features or chosen.left_out):
             return []  # images, a matrix alone, or rows that are only shown
@@ -282,7 +282,7 @@ class Task:
 
     @property
     def preprocess(self) -> str:
-        """What `AutoHiDeGL` has to know about the columns."""
+        """The parameters of `AutoHiDeGL` for these columns."""
         return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
 
     @property
@@ -292,28 +292,28 @@ class Task:
 
     @property
     def learned(self) -> dict[str, LearnedView]:
-        """How to judge the views that were learned from the labels."""
+        """Held-out vectors of the views that were learned from the labels."""
         return self.embedder.learned_ if isinstance(self.embedder, TextEmbedder) else {}
 
     @property
     def signs(self) -> Signs:
-        """The signs of the text file that was read, for those that are written."""
+        """The signs of the text file that was read, for files that are written."""
         layout = self.table.layout
         return Signs(safe=self.safe_csv) if layout is None else Signs(layout.delimiter, layout.decimal, self.safe_csv)
 
     @property
     def image_of(self) -> Callable[[int], tuple[bytes, str]] | None:
-        """From a row to an image for a browser, where rows are images."""
+        """A function from a row number to an image for a browser; None if rows are not images."""
         return partial(image_rows.image_of, self.source, self.table) if self.columns.kind == "images" else None
 
     @property
     def thumbnails(self) -> Callable[[NDArray[np.intp]], list[str]] | None:
-        """From rows to small images, where rows are images."""
+        """A function from row numbers to small images; None if rows are not images."""
         return partial(image_rows.thumbnails, self.source, self.table) if self.columns.kind == "images" else None
 
     @property
     def identifying_columns(self) -> list[str]:
-        """The columns by which a person recognises a row: the id, and the longest text."""
+        """The columns that identify a row for people: the id, and the longest text."""
         ours = own_columns(self.table)
         texts = {
             name: length
@@ -342,7 +342,7 @@ def opened(source: Source | MemorySource, options: InputOptions) -> Table:
 
 
 def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:
-    """A fitted model of the task, which predicts raw rows, and the seconds it took."""
+    """A fitted model of the task, which predicts raw rows, and the time of the fit in seconds."""
     model = AutoHiDeGL(effort, preprocess=task.preprocess, views=task.views, random_state=seed, verbose=notes.verbose)
     begun = time.perf_counter()
     with warnings_as_notes(notes):

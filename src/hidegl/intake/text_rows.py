@@ -29,13 +29,14 @@ from hidegl.intake.vector_cache import FOLDER, VectorCache, keep, keep_tuned, re
 from hidegl.spreading.labels import Labels
 
 DISTINCT, LOOKED_AT = 0.5, 1000
-"""Rows are about a text if it has several words on average and mostly differs, as far as the first rows tell."""
+"""Rows are about a text if it has several words on average, and this share of the first rows have different texts."""
 
 FEW_NUMBERS = 3
-"""Beside more columns of numbers than this, a text is only a remark."""
+"""The maximum number of columns of numbers in a table whose rows are about a text. With more, a text is only a remark.
+"""
 
 SECONDS_A_TEXT = 3e-3
-"""How long it may take to embed a text, before that is measured."""
+"""An estimate of the time for one text, until it is measured."""
 
 
 def telling_text(table: Table, names: list[str]) -> str | None:
@@ -75,7 +76,9 @@ class TextVectors:
     def learned(
         self, texts: list[str], name: str, y: NDArray[Any] | None = None
     ) -> tuple[NDArray[np.float32], TextEmbedder]:
-        """With the embedder of this name, which may learn from the texts, and is tuned by the labels y, if any."""
+        """Compute the vectors by the embedder of this name, which may learn from the texts, and is tuned by the labels
+        y, if they are given.
+        """
         try:
             with functions_of_this_folder(name):
                 embedder = TextEmbedder(name).fit(texts)
@@ -86,12 +89,12 @@ class TextVectors:
         vectors = self.of(texts, embedder)
         if name == "auto" and embedder.way_.name == "words":
             self._notes.warn(
-                "texts are told apart by their words; by their meaning with pip install 'hidegl[text]'", "words-only"
+                "texts are compared by their words; to compare their meaning: pip install 'hidegl[text]'", "words-only"
             )
         return vectors, embedder
 
     def _tuned(self, texts: list[str], embedder: TextEmbedder, labels: Labels) -> TextEmbedder:
-        """The embedder after it was tuned by the labels, from the cache if these labels have tuned it before."""
+        """The embedder, tuned by the labels; from the cache if it was tuned by the same labels before."""
         own = [f"{row} {name}".encode() for row, name in zip(labels.rows, labels.classes[labels.given], strict=True)]
         contents = [text.encode(errors="replace") for text in texts] + own
         place = self._cache.place(f"{embedder.way_.mark} tune {__version__}", contents)
@@ -131,9 +134,8 @@ class TextVectors:
 
 @contextmanager
 def functions_of_this_folder(name: str | None) -> Iterator[None]:
-    """A context in which a function of a module in the working folder can be named; installed modules come first.
-
-    It changes nothing if the user named no function: then no module of the folder is meant.
+    """A context in which modules of the working folder can be imported, after installed ones, if the user named a
+    function as embedder. Otherwise it has no effect.
     """
     if name is None or not is_function(name):
         yield

@@ -1,4 +1,4 @@
-"""Vectors that took long to compute, and the embedders that made them, kept in a folder beside the data."""
+"""A cache of vectors that took long to compute, and of their embedders, in the folder of the data."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from hidegl.embedding.image_ways import OWN
 from hidegl.structure.views import LearnedView
 
 FOLDER = ".hidegl_cache"
-"""The folder beside the data. It can be deleted at any time."""
+"""The name of the cache, a folder next to the data. It can be deleted at any time."""
 
 LEARNED = "learned."
-"""Begins the names of arrays of a `LearnedView`."""
+"""The prefix of the names of arrays of a `LearnedView`."""
 
 WORTH_KEEPING = 2.0
-"""Vectors that took more seconds than this are kept."""
+"""The minimum time in seconds for which results are cached."""
 
 
 class VectorCache:
-    """Vectors by what they were made of, and by what."""
+    """A file of the cache, named by a hash of the data and of the embedder."""
 
     def __init__(self, beside: Path | None, *, used: bool = True) -> None:
         self._folder = beside.absolute().parent / FOLDER if used and beside is not None else None
 
     def place(self, mark: str, contents: Iterable[bytes]) -> Path | None:
-        """Where vectors of these contents are kept; None if nothing is."""
+        """The cache for these contents; None if caching is off."""
         if self._folder is None:
             return None
         made_of = hashlib.sha256(mark.encode())
@@ -47,7 +47,7 @@ class VectorCache:
 
 
 def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
-    """What the cache holds; None if it holds nothing, or a file that was cut short."""
+    """The cached vectors; None if there are none, or their file is cut short."""
     if path is None or not is_signed(path):
         return None
     try:
@@ -59,7 +59,7 @@ def read_vectors(path: Path | None, n_rows: int) -> NDArray[np.float32] | None:
 
 
 def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> None:
-    """Write vectors to the cache, if they took long; if it cannot be done, the next command computes them again."""
+    """Cache vectors that took long. If they cannot be written, the next command computes them again."""
     if is_worth_it(path, seconds):
         with suppress(OSError, NotAFileError):
             make_folder(path.parent)
@@ -69,7 +69,9 @@ def keep(path: Path | None, vectors: NDArray[np.float32], seconds: float) -> Non
 
 
 def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
-    """What was chosen under this name, if the cache holds it and it is one of ours: files of others are not trusted."""
+    """The embedder that was chosen for this name, if the cache has it and it is signed: files of others are not
+    trusted.
+    """
     if path is None or not is_signed(path):
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
@@ -81,7 +83,7 @@ def read_image_embedder(path: Path | None, name: str) -> ImageEmbedder | None:
 
 
 def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) -> None:
-    """Write an embedder to the cache, if it took long to choose."""
+    """Cache an embedder if choosing it took long."""
     if is_worth_it(path, seconds):
         values, arrays = embedder.__hidegl_state__()
         with suppress(OSError, NotAFileError):
@@ -91,7 +93,7 @@ def keep_embedder(path: Path | None, embedder: ImageEmbedder, seconds: float) ->
 
 
 def read_tuned(path: Path | None, embedder: TextEmbedder) -> TextEmbedder | None:
-    """The embedder as labels have tuned it before, if the cache holds it."""
+    """The tuned embedder, if the cache has it."""
     if path is None or not is_signed(path):
         return None
     with suppress(ImportError, KeyError, MemoryError, OSError, ValueError):
@@ -103,7 +105,7 @@ def read_tuned(path: Path | None, embedder: TextEmbedder) -> TextEmbedder | None
 
 
 def keep_tuned(path: Path | None, embedder: TextEmbedder, seconds: float) -> None:
-    """Write a tuned embedder to the cache, if it took long."""
+    """Cache a tuned embedder if tuning took long."""
     if is_worth_it(path, seconds):
         values, arrays = embedder.__hidegl_state__()
         arrays = prefixed(EMBEDDER, arrays) | prefixed(LEARNED, embedder.learned_["tuned"].arrays)
@@ -114,7 +116,7 @@ def keep_tuned(path: Path | None, embedder: TextEmbedder, seconds: float) -> Non
 
 
 def is_worth_it(path: Path | None, seconds: float) -> TypeGuard[Path]:
-    """Whether something that took this long is kept there. Nothing is where a link or a pipe stands: it is not ours."""
+    """Whether a result that took this long is cached. Links and pipes are not written to, because they are not ours."""
     return (
         path is not None
         and seconds >= WORTH_KEEPING

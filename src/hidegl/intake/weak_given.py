@@ -21,18 +21,20 @@ from hidegl.spreading.labels import plain_name
 from hidegl.spreading.weak_labels import GuessedLabels
 
 FEWEST_ROWS, MANY_LABELS = 3, 100
-"""A name that no given label has, and that a source with many labels says in fewer rows, is no class."""
+"""A name without a given label is not a class if a source with at least MANY_LABELS labels has it in fewer rows than
+FEWEST_ROWS.
+"""
 
 SHOWN = 3
 
 
 @dataclass
 class WeakGiven:
-    """What `AutoHiDeGL.fit` takes as `weak`, where it came from, and notes for the user."""
+    """The argument `weak` of `AutoHiDeGL.fit`, its places, and notes for the user."""
 
     sources: dict[str, Any] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
-    """Columns of the data that hold these labels."""
+    """The columns of the data with these labels."""
 
     notes: list[str] = field(default_factory=list)
     class_names: list[str] = field(default_factory=list)
@@ -69,8 +71,8 @@ def n_said(said: Any) -> int:
 
 
 def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | None = None) -> WeakGiven:
-    """The sources of texts such as COLUMN, FILE or FILE:NAME, or of a dict from their names to columns, files, arrays,
-    dicts or tables of probabilities.
+    """Read sources from texts such as COLUMN, FILE or FILE:NAME, or from a dict from their names to columns, files,
+    arrays, dicts or tables of probabilities.
     """
     reader, found = SourceReader(table, id_column, encoding, option="--weak"), WeakGiven()
     for name, place in named_places(table, wanted):
@@ -92,7 +94,7 @@ def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | 
 
 
 def named_places(table: Table, wanted: Any) -> list[tuple[str, Any]]:
-    """The name of each source, and where its labels are."""
+    """The name and the place of each source."""
     if isinstance(wanted, Mapping):
         return [(str(name), place) for name, place in wanted.items()]
     return [named_place(table, one) for one in wanted or ()]
@@ -107,10 +109,9 @@ def named_place(table: Table, text: str) -> tuple[str, str]:
 
 
 def in_words_of(given: GivenLabels, weak: WeakGiven) -> WeakGiven:
-    """The weak labels, and those of people who disagree, of the same kind as the given ones, and spelt like them.
-
-    A name that differs from that of a given class in case, space or accents only is that class. A name in very few rows
-    that no given label has is left out.
+    """The weak labels, and those of people who disagree, with the type and the spelling of the given labels. A name
+    that differs from that of a given class in case, spaces or accents only is that class. A name without a given label
+    that occurs in very few rows is left out.
     """
     tables = {name: in_words_of_classes(said, given.classes) for name, said in weak.sources.items()}
     weak = replace(weak, sources={**given.disputed, **tables})
@@ -130,7 +131,7 @@ def in_words_of(given: GivenLabels, weak: WeakGiven) -> WeakGiven:
 
 
 def spelling_of(classes: Sequence[Any], parts: Sequence[NDArray[Any]]) -> dict[str, str]:
-    """From a plain name to its spelling: that of a given class, or else the most frequent one."""
+    """The spelling of each plain name: that of a given class, or else the most frequent one."""
     counts = Counter(one for part in parts for one in part.tolist() if isinstance(one, str))
     found = {plain_name(one): one for one, _ in reversed(counts.most_common())}
     return found | {plain_name(one): one for one in classes if isinstance(one, str)}
@@ -139,7 +140,7 @@ def spelling_of(classes: Sequence[Any], parts: Sequence[NDArray[Any]]) -> dict[s
 def spelt_like(
     classes: Sequence[Any], spelling: Mapping[str, str], said: NDArray[Any]
 ) -> tuple[NDArray[Any], list[str]]:
-    """Weak labels in the spelling of the classes, and what was changed."""
+    """Weak labels in the spelling of the classes, and notes about changes."""
     names = [spelling[plain_name(one)] if isinstance(one, str) else one for one in said.tolist()]
     spelt = np.full(len(said), None, dtype=object)
     spelt[:] = names
