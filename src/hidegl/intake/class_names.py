@@ -24,8 +24,8 @@ SOURCE = "class names"
 """The name of the source."""
 
 SHARE = 0.3
-"""Others learn from this share of the rows to which the text of a class is nearest: those with the largest margin. All
-rows would teach little more than what nearest names say already, and a fixed number would change the sizes of classes.
+"""The share of the rows with the largest margins to which weak labels are given. All rows would add little information,
+because these labels depend on the row only; a fixed number for each class would change the class sizes.
 """
 
 NAME_COLUMNS, TEXT_COLUMNS = ("class", "label", "name"), ("description", "text")
@@ -39,7 +39,7 @@ def with_class_names(
     class_texts: Mapping[str, str],
     notes: Notes,
 ) -> WeakGiven:
-    """The weak labels, and those of the rows that are most like the text of a class."""
+    """The weak labels, with those from the texts of the classes."""
     guessed = nearest_names(rows, embedder, class_texts)
     n, found = int(guessed.certain.sum()), set(guessed.labels.tolist())
     missing = [repr(name) for name in class_texts if name not in found]
@@ -95,8 +95,8 @@ def readable(name: str) -> str:
 
 
 def nearest_names(rows: Any, embedder: TextEmbedder, class_texts: Mapping[str, str]) -> GuessedLabels:
-    """The class of each row whose text is nearest, and which rows are clearly most like it."""
-    width = next(iter(embedder.views_.values()), None)  # the last layer knows most of topics
+    """The class of each row whose text is the most similar one, and which rows have a large margin."""
+    width = next(iter(embedder.views_.values()), None)  # the last layer represents topics best
     X, V = (
         np.asarray(part, dtype=np.float64)[:, :width] for part in (rows, embedder.transform([*class_texts.values()]))
     )

@@ -41,11 +41,13 @@ class WeakGiven:
     """The classes that the user named."""
 
     def of_rows(self, kept: NDArray[np.bool_]) -> WeakGiven:
-        """The labels of some of the rows."""
+        """The labels of a subset of the rows."""
         return replace(self, sources={name: of_some(said, kept) for name, said in self.sources.items()})
 
     def by_class(self) -> dict[str, NDArray[Any]]:
-        """The class that each source says of each row, None where it says nothing; not of matrices without names."""
+        """The most probable class of each row by each source, None for rows without a label. Matrices without names of
+        classes are left out.
+        """
         found = {name: most_probable(said) for name, said in self.sources.items()}
         plain = {name: said for name, said in self.sources.items() if getattr(said, "ndim", 0) == 1}
         guessed = {name: said for name, said in self.sources.items() if isinstance(said, GuessedLabels)}
@@ -53,7 +55,7 @@ class WeakGiven:
         return {**plain, **{name: said for name, said in found.items() if said is not None}, **clear}
 
     def counts(self) -> list[str]:
-        """Each source with its number of labels, in words."""
+        """In words, the number of labels of each source."""
         return [f"{n_said(said):,} by {name!r}" for name, said in self.sources.items()]
 
 
@@ -62,7 +64,7 @@ def of_some(said: Any, kept: NDArray[np.bool_]) -> Any:
 
 
 def n_said(said: Any) -> int:
-    """How many rows have a label or probabilities."""
+    """The number of rows with a label or with probabilities."""
     if isinstance(said, Mapping):
         return int(np.sum(~np.isnan(np.column_stack([*said.values()])).any(axis=1)))
     if isinstance(said, GuessedLabels):
