@@ -284,10 +284,10 @@ def read(path):
 def test_a_file_with_a_column_of_text_is_labelled(folder, capsys):
     columns, topics = table()
     write("notes.csv", columns)
-    hidegl("label notes.csv --labels topic --embedder words --effort quick --model notes.hidegl")
+    hidegl("label notes.csv --labels topic --text note --embedder words --effort quick --model notes.hidegl")
     said = capsys.readouterr().err
     assert "learning from the text in 'note'" in said
-    assert "length (the text in 'note' is used; --columns takes other columns instead)" in said
+    assert "length (the text is used)" in said
     assert "240 texts by words" in said
     assert np.mean([row["label"] == topic for row, topic in zip(read("notes.labelled.csv"), topics, strict=True)]) > 0.9
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
@@ -355,7 +355,9 @@ def test_wrong_uses_of_texts_say_what_to_do(options, folder, own_embedder, capsy
 def test_a_model_of_texts_says_what_it_lacks(folder, own_embedder, capsys):
     columns, _ = table()
     write("notes.csv", columns)
-    hidegl("label notes.csv --labels topic --embedder own_embedder:letters --effort quick --model notes.hidegl")
+    hidegl(
+        "label notes.csv --labels topic --text note --embedder own_embedder:letters --effort quick --model notes.hidegl"
+    )
     write("other.csv", {"comment": ["a violin"]})
     assert run(["predict", "notes.hidegl", "other.csv", "--embedder", "own_embedder:letters"]) == 2
     assert "other.csv lacks columns of the fit: note" in capsys.readouterr().err
@@ -445,7 +447,7 @@ def test_a_sentence_transformers_model_is_named_by_its_path(folder, tiny_sentenc
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     columns, _ = table()
     write("notes.csv", columns)
-    hidegl(f"label notes.csv --labels topic --embedder {tiny_sentence_model} --effort quick --model notes.hidegl")
+    hidegl(f"label notes.csv --labels topic --text note --embedder {tiny_sentence_model} --model notes.hidegl")
     assert f"240 texts by {tiny_sentence_model}" in " ".join(capsys.readouterr().err.split())
     write("new.csv", {"note": ["a violin and a choir", "soup with bread"]})
     hidegl("predict notes.hidegl new.csv", 1)

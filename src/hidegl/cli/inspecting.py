@@ -112,4 +112,6 @@ def described_embedder(values: dict[str, Any]) -> str:
     if values["kind"] == "table":
         columns = joined_names((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"
+    if values["kind"] == "table with text":
+        return f"{described_embedder(values['texts'])}, and {described_embedder(values['table'])}"
     return f"{values['mark']}, for {values['kind']}"

@@ -153,8 +153,11 @@ def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
     """Raise an error if a damaged file holds an embedder of other vectors than those that its model learned from."""
     if embedder is None:
         return
-    is_table = embedder.kind == "table"
-    width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
+    if embedder.kind == "table with text":
+        width = sum(embedder.views_.values())
+    else:
+        is_table = embedder.kind == "table"
+        width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
     if width != model.n_features_in_:
         raise OperationError(
             f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}"

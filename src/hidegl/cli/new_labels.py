@@ -12,6 +12,7 @@ from hidegl.embedding import Embedder, TableEncoder
 from hidegl.embedding.column_codes import NumberCode
 from hidegl.embedding.column_kinds import Kind
 from hidegl.embedding.column_reports import empty_rows, far_outside
+from hidegl.embedding.table_with_text import TableWithText
 from hidegl.estimators.summaries import WORTH_SAYING
 from hidegl.intake.tasks import Model, Task
 from hidegl.showing.tallies import Tally
@@ -47,8 +48,9 @@ def show_trust_in_new(
         screen.warn(f"{rows} unlike every labelled row: their familiarity is below 1", "unfamiliar")
     if tally.unseen_share >= WORTH_SAYING:
         screen.warn(f"about {tally.unseen_share:.0%} of the rows may be of classes without a label", "unseen")
-    if isinstance(embedder, TableEncoder):
-        for name, column in zip(task.columns.features, embedder.encoded_, strict=True):
+    encoder = embedder.table if isinstance(embedder, TableWithText) else embedder
+    if isinstance(encoder, TableEncoder):
+        for name, column in zip(task.columns.others, encoder.encoded_, strict=True):
             code = column.code
             if isinstance(code, NumberCode) and (note := far_outside(name, task.table.column(name), code)):
                 screen.warn(note)

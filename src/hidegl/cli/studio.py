@@ -148,7 +148,7 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
     contents = RowContents(
         task.table,
         task.rows,
-        texts=chosen.features if chosen.kind == "texts" else (),
+        texts=chosen.texts,
         hidden=[*task.labels.columns, *task.weak.columns],
         learned=chosen.features if chosen.kind == "table" else None,
         shape=None if as_image is None else shape_of_text(as_image),

@@ -11,6 +11,7 @@ from hidegl.basics.errors import UsageError
 from hidegl.cli.outputs import output_path, titles
 from hidegl.cli.screen import Screen, in_short
 from hidegl.embedding import TextEmbedder
+from hidegl.embedding.table_with_text import TableWithText
 from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.calibrated import CalibratedModel
@@ -147,6 +148,7 @@ def show_tuning(screen: Screen, task: Task, model: CalibratedModel) -> None:
     the earlier ones.
     """
     embedder, weights = task.embedder, model.settings_.get("view_weights", {})
+    embedder = embedder.texts if isinstance(embedder, TableWithText) else embedder
     if not isinstance(embedder, TextEmbedder) or embedder.tune or embedder.way_.name != "minilm+layers" or not weights:
         return
     if next(iter(weights.values())) < 0.5 and model.expected_accuracy_.mean < WORTH_TUNING:

@@ -10,10 +10,10 @@ from hidegl.basics.stored import Stored
 from hidegl.embedding.images import ImageEmbedder
 from hidegl.embedding.texts import TextEmbedder
 
-KINDS = ("texts", "images", "table")
+KINDS = ("texts", "images", "table", "table with text")
 
 Embedder = Any
-"""A `TextEmbedder`, `ImageEmbedder` or `TableEncoder`."""
+"""A `TextEmbedder`, `ImageEmbedder`, `TableEncoder` or `TableWithText`."""
 
 
 def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) -> Embedder | None:
@@ -43,6 +43,11 @@ def restored_embedder(
             raise ValueError(f"it was made from the columns of a table, not with the embedder {embedder!r}")
         with as_damaged_file_error(path):
             return TableEncoder.restored(Stored(values, under(EMBEDDER, arrays), EMBEDDER))
+    if values["kind"] == "table with text":
+        from hidegl.embedding.table_with_text import TableWithText
+
+        own = under(EMBEDDER, arrays)
+        return TableWithText.restored(Stored(values, own, EMBEDDER), (values, dict(own)), embedder)
     kind = ImageEmbedder if values["kind"] == "images" else TextEmbedder
     return kind.restored((values, dict(under(EMBEDDER, arrays))), embedder)
 
@@ -54,14 +59,28 @@ def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
         return None
     with as_damaged_file_error(path):
         stored = Stored(values, {}, EMBEDDER)
-        if stored.one_of("kind", KINDS) == "table":
-            for number, column in enumerate(stored.several("columns")):
-                part = stored.part(str(number), column)
-                part.text("name")
-                part.text("kind")
-            return values
-        for name in ("name", "mark", "embedder"):
-            stored.text(name)
-        if values["kind"] == "texts" and stored.value("columns") is not None:
-            stored.names("columns")
+        kind = stored.one_of("kind", KINDS)
+        if kind == "table with text":
+            check_columns(stored.part("table", stored.value("table")))
+            check_embedder(stored.part("texts", stored.value("texts")), columns=True)
+        elif kind == "table":
+            check_columns(stored)
+        else:
+            check_embedder(stored, columns=kind == "texts")
     return values
+
+
+def check_columns(stored: Stored) -> None:
+    """An error if the columns of a table are not named."""
+    for number, column in enumerate(stored.several("columns")):
+        part = stored.part(str(number), column)
+        part.text("name")
+        part.text("kind")
+
+
+def check_embedder(stored: Stored, *, columns: bool) -> None:
+    """An error if what embeds texts or images is not named, or the columns of texts, if there are any."""
+    for name in ("name", "mark", "embedder"):
+        stored.text(name)
+    if columns and stored.value("columns") is not None:
+        stored.names("columns")

@@ -55,6 +55,8 @@ def vectors_of_raw(embedder: Any, X: Any) -> Any:
     if not is_raw(embedder.kind, X):
         return X
     embedder = embedder.opened() if isinstance(embedder, SavedEmbedder) else embedder
+    if embedder.kind == "table with text":
+        return embedder.transform(X)
     if embedder.kind != "table" and is_frame(X):
         X = texts_in(X, embedder.columns) if embedder.kind == "texts" else X
         return X if is_frame(X) else embedder.transform(X)
@@ -71,8 +73,8 @@ def vectors_of_raw(embedder: Any, X: Any) -> Any:
 def is_raw(kind: str, X: Any) -> bool:
     """Whether X may hold texts, images or columns, as an embedder of this kind takes them, and no vectors."""
     if is_frame(X):
-        return kind in ("texts", "table")
-    if kind == "table" or isinstance(X, str | os.PathLike):
+        return kind in ("texts", "table", "table with text")
+    if kind in ("table", "table with text") or isinstance(X, str | os.PathLike):
         return False
     if isinstance(X, list | tuple):
         first = next((one for one in X if one is not None), None)

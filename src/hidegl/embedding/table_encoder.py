@@ -108,14 +108,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(f"kinds: {name!r} cannot be a {kind}: {error}") from error
         return self.fit_kinds(table, {name: kinds[name] for name in names})
 
-    def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind]) -> Self:
-        """The same, where it is decided already what the columns hold."""
+    def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind], *, scaled: bool = False) -> Self:
+        """The same, where it is decided already what the columns hold. With `scaled`, numbers alone are scaled too."""
         used = {name: kind for name, kind in kinds.items() if kind.name}
         self.left_out_ = {name: kind.reason for name, kind in kinds.items() if not kind.name}
         if not used:
             reasons = joined_names(f"{name} ({reason})" for name, reason in self.left_out_.items())
             raise ValueError(f"X has no column to learn from, only {reasons or 'nothing'}")
-        scaled = any(kind.name != "number" for kind in used.values())
+        scaled = scaled or any(kind.name != "number" for kind in used.values())
         self.encoded_ = [
             EncodedColumn.learned(name, table.column(name), kind, scaled=scaled) for name, kind in used.items()
         ]
@@ -124,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def is_scaled(self) -> bool:
         """Whether columns of different kinds were made to count the same; so they must not be scaled again."""
-        return any(not isinstance(column.code, NumberCode) for column in self.encoded_)
+        return any(not isinstance(column.code, NumberCode) or column.scale != 1 for column in self.encoded_)
 
     @property
     def input_names(self) -> list[str]:

@@ -58,19 +58,20 @@ class ViewMembers:
 
 
 def members_of_views(
-    spreaders: Sequence[Spreader], preparation: AnyPreparation, rows: Rows | None, seed: int, *, mixed: bool
+    spreaders: Sequence[Spreader], preparation: AnyPreparation, rows: Rows | None, seed: int, *, mixed: Sequence[bool]
 ) -> tuple[ViewMembers, ...]:
     """Each view with its structures and a sample of the prepared rows, which are None for a model that was loaded.
-    `mixed`: the columns are of several kinds, and were scaled before.
+    `mixed`: whether the columns of each view are of several kinds, and were scaled before.
     """
     members = []
-    for columns, part, learned in zip(preparation.spans, preparation.parts, preparation.learned, strict=True):
+    parts = zip(preparation.spans, preparation.parts, preparation.learned, mixed, strict=True)
+    for columns, part, learned, is_mixed in parts:
         own = [spreader for spreader in spreaders if spreader.structure.columns == columns]
         sample = RowSample.of(
             [spreader.structure for spreader in own],
             None if rows is None else rows.seen(columns),
             seed,
-            measured=mixed or part.preprocess == "standardize",
+            measured=is_mixed or part.preprocess == "standardize",
         )
         members.append(ViewMembers(own, sample, list(spreaders).index(own[0]), columns, learned))
     return tuple(members)

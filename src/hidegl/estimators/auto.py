@@ -25,7 +25,7 @@ from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.extending import are_far, extended_labels, warn_of_far
 from hidegl.estimators.fitted import Fit
 from hidegl.estimators.known_sources import KnownSources, with_sources
-from hidegl.estimators.learned_ensemble import MIXED, LearnedEnsemble, chosen_settings
+from hidegl.estimators.learned_ensemble import LearnedEnsemble, are_mixed, check_scaling, chosen_settings, scaling_of
 from hidegl.estimators.model import ROWLESS
 from hidegl.estimators.summaries import counted_models, ensemble_summary
 from hidegl.estimators.survey import Survey, forms_of, predicted_columns, survey_mixture, surveyed_confidences
@@ -40,7 +40,6 @@ from hidegl.spreading.labels import Labels, in_order_of
 from hidegl.spreading.shares import distributions
 from hidegl.spreading.weak_labels import WeakLabels, read_sources
 from hidegl.structure.checkpoint import Checkpoint
-from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.stages import begin_fit
 from hidegl.structure.structure import Structure, learn_structures
 from hidegl.structure.views import (
@@ -64,10 +63,10 @@ class AutoHiDeGL(CalibratedModel):
     class_prior : "auto", "balanced", "labels", dict or array of shape (n_classes,), default="auto"
         The share of the rows that each class has, such as {"spam": 0.2, "ham": 0.8}. "auto": learned from the numbers
         of labels and from the rows. Shares that you give are enforced: probabilities have these means.
-    preprocess : {"auto", "unit", "standardize", "mixed"} or None, default="auto"
+    preprocess : {"auto", "unit", "standardize", "mixed"} or None, or a dict of these, default="auto"
         How columns are scaled, as in `HiDeGL`. None: they are not scaled. "mixed": not scaled either, for columns of
         several kinds that a `hidegl.embedding.TableEncoder` has scaled. Clusters may only reflect a categorical column
-        then, so the kernel classifier counts more until labels show that clusters help.
+        then, so the kernel classifier counts more until labels show that clusters help. A dict: by the names of views.
     views : dict, default=None
         Several descriptions of each row that are side by side in X: their numbers of columns, such as
         {"title": 384, "photo": 1280}. Labels decide how much each counts; the first one has the most points. `fit` and
@@ -119,7 +118,7 @@ class AutoHiDeGL(CalibratedModel):
     effort: str = "default"
     _: KW_ONLY
     class_prior: str | ArrayLike | dict[Any, float] = "auto"
-    preprocess: str | None = "auto"
+    preprocess: str | Mapping[str, str | None] | None = "auto"
     views: Mapping[str, int] | None = None
     random_state: Any = None
     device: Any = "auto"
@@ -191,7 +190,7 @@ class AutoHiDeGL(CalibratedModel):
         check_name("effort", self.effort, EFFORTS)
         check_device(self.device)
         check_callback(self.callback)
-        check_name("preprocess", self.preprocess, ("auto", *PREPROCESSES, MIXED, None))
+        check_scaling(self.preprocess)
 
     def _learn(
         self,
@@ -209,7 +208,7 @@ class AutoHiDeGL(CalibratedModel):
         found = checkpoint.open(rows, learned_by, known_seed, n_models=n_models, n_features=self.n_features_in_)
         if found is None:
             rng = np.random.default_rng(seed)
-            scaling = None if self.preprocess == MIXED else self.preprocess
+            scaling = scaling_of(self.preprocess, views)
             preparation = learn_views(rows, views, learned, preprocess=scaling, rng=rng)
             seeds = member_seeds(rng, n_models)
             checkpoint.begin(seed, seeds, preparation)
@@ -219,7 +218,8 @@ class AutoHiDeGL(CalibratedModel):
         begin_fit(progress, plans, rows.n_rows, preparation.width)
         prepared = preparation.of(rows).persist()
         spreaders = tuple(map(Spreader, learn_structures(prepared, plans, seeds, checkpoint, progress)))
-        return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], self.preprocess == MIXED, prepared)
+        mixed = are_mixed(self.preprocess, preparation.names)
+        return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], mixed, prepared)
 
     def _label(self, labels: Labels, learned: LearnedEnsemble, sources: tuple[WeakLabels, ...]) -> Self:
         shares = ClassShares.of(self.class_prior, labels)
@@ -337,7 +337,7 @@ class AutoHiDeGL(CalibratedModel):
                 cache["saved confidences"] = Confidences.restored(saved, labels.n_judged)
         effort, seed = stored.one_of("effort", EFFORTS), stored.whole("seed", 0, 2**32)
         spreaders = tuple(map(Spreader, structures))
-        learned = LearnedEnsemble(preparation, spreaders, effort, seed, self.preprocess == MIXED)
+        learned = LearnedEnsemble(preparation, spreaders, effort, seed, are_mixed(self.preprocess, preparation.names))
         return Fit(learned, mixture, self.class_prior, sources, cache)
 
     def _facts(self) -> dict[str, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from hidegl.basics.checks import check_name
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.together import ViewMembers, members_of_views
 from hidegl.estimators.extending import extended_spreaders
 from hidegl.estimators.fitted import Learned
 from hidegl.rows.base import Rows
+from hidegl.structure.preparation import PREPROCESSES
 from hidegl.structure.structure import Structure
 from hidegl.structure.views import AnyPreparation
 
@@ -25,8 +27,8 @@ class LearnedEnsemble(Learned):
 
     effort: str
     seed: int
-    mixed: bool
-    """Whether `preprocess` is `MIXED`."""
+    mixed: Sequence[bool]
+    """Whether `preprocess` of each view is `MIXED`."""
 
     rows: Rows | None = None
     """The prepared rows of the fit; None for a model that was loaded."""
@@ -40,6 +42,28 @@ class LearnedEnsemble(Learned):
         """The ensemble with new prepared rows after those of the fit."""
         rows = None if self.rows is None else self.rows.followed_by(new)
         return replace(self, spreaders=extended_spreaders(self.spreaders, new), rows=rows)
+
+
+def check_scaling(preprocess: Any) -> None:
+    """An error for a parameter `preprocess` of `AutoHiDeGL` that breaks its rule."""
+    for view, how in (preprocess if isinstance(preprocess, Mapping) else {"": preprocess}).items():
+        check_name(f"preprocess[{view!r}]" if view else "preprocess", how, ("auto", *PREPROCESSES, MIXED, None))
+
+
+def scaling_of(preprocess: Any, views: Iterable[str]) -> dict[str, str | None]:
+    """How the columns of each view are scaled; None: not at all."""
+    return {view: None if how == MIXED else how for view, how in preprocess_of(preprocess, views).items()}
+
+
+def are_mixed(preprocess: Any, views: Iterable[str]) -> list[bool]:
+    """Whether an encoder has scaled the columns of each view."""
+    return [how == MIXED for how in preprocess_of(preprocess, views).values()]
+
+
+def preprocess_of(preprocess: Any, views: Iterable[str]) -> dict[str, str | None]:
+    """The value of `preprocess` for each view."""
+    by_view = isinstance(preprocess, Mapping)
+    return {view: preprocess.get(view, "auto") if by_view else preprocess for view in views}
 
 
 def chosen_settings(

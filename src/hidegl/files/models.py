@@ -106,19 +106,19 @@ def read_parameters(plain: Any, arrays: Arrays) -> dict[str, Any]:
     """The parameters of a model: those in the header, and those that are arrays."""
     given = under(PARAMETER, arrays)
     stored = Stored(plain, given, PARAMETER)
-    plain = {name: read_pairs(value) if isinstance(value, dict) else value for name, value in plain.items()}
+    plain = {name: read_pairs(name, value) if isinstance(value, dict) else value for name, value in plain.items()}
     for name, value in plain.items():
         if not isinstance(value, (*PLAIN, dict) if name != "random_state" else int | None):
             raise ValueError(f"{PARAMETER}{name} cannot be {value!r}")
     return {**plain, **{name: stored.array(name, "numbers of any type", SHAPES[name]) for name in given}}
 
 
-def read_pairs(value: dict[str, Any]) -> dict[Any, float]:
-    """A dict of shares by class."""
-    pairs = value.get(PAIRS)
+def read_pairs(parameter: str, value: dict[str, Any]) -> dict[Any, Any]:
+    """A dict of shares by class, or of the scaling or the numbers of columns by view."""
+    pairs, wanted = value.get(PAIRS), str | None if parameter == "preprocess" else float | int
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise ValueError(f"a parameter cannot be {value!r}")
-    for name, share in pairs:
-        if not isinstance(name, str | int) or not isinstance(share, float | int):
-            raise ValueError(f"a share cannot be {name!r}: {share!r}")
+    for name, own in pairs:
+        if not isinstance(name, str | int) or not isinstance(own, wanted):
+            raise ValueError(f"{PARAMETER}{parameter} cannot be {name!r}: {own!r}")
     return dict(pairs)

@@ -26,7 +26,7 @@ from hidegl.files.columns import (
 )
 from hidegl.files.own_files import own_columns
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
-from hidegl.intake.text_rows import FEW_NUMBERS, telling_text
+from hidegl.intake.text_rows import telling_text
 from hidegl.rows.reading import checked_file
 from hidegl.structure.preparation import FEW_COLUMNS
 
@@ -52,6 +52,19 @@ class Columns:
     left_out: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
     """The kind of each column of a table."""
+
+    text: str | None = None
+    """The column of a table whose sentences are views of their own."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns that are read as sentences."""
+        return self.features if self.kind == "texts" else [self.text] if self.text else []
+
+    @property
+    def others(self) -> list[str]:
+        """The columns of a table, without its text."""
+        return [name for name in self.features if name != self.text]
 
     def __str__(self) -> str:
         if self.kind in ("matrix", "images"):
@@ -100,8 +113,8 @@ def choose_columns(
     kinds_wanted: dict[str, str] | None = None,
     numbers_only: bool = False,
 ) -> Columns:
-    """The columns to learn from: the wanted ones, the matrix, the longest vectors, the text that the rows are about, or
-    else all columns that differ between rows.
+    """The columns to learn from: the wanted ones, the matrix, the longest vectors, or all columns that differ between
+    rows. One of them may be the text that the rows are about.
     """
     check_known(table, wanted or [], "--columns")
     check_known(table, without, "--without")
@@ -132,22 +145,14 @@ def choose_columns(
     if numbers_only:
         left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
         used = {name: kind for name, kind in used.items() if kind.name == "number"}
-    about = None if wanted or forced or numbers_only else text_alone(table, used)
-    if about is not None:
-        why = f"the text in {about!r} is used; --columns takes other columns instead"
-        return Columns([about], "texts", left_out | {name: why for name in used if name != about})
+    about = telling_text(table, [name for name, kind in used.items() if kind.name in ("text", "category")])
+    if about is not None and len(used) == 1 and not wanted:
+        return Columns([about], "texts", left_out)
     if not used:
         raise UsageError(
             f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
         )
-    return Columns(list(used), "table", left_out, used)
-
-
-def text_alone(table: Table, kinds: dict[str, Kind]) -> str | None:
-    """The column of text that the rows are about, if the table has few columns of numbers."""
-    if sum(kind.name == "number" for kind in kinds.values()) > FEW_NUMBERS:
-        return None
-    return telling_text(table, [name for name, kind in kinds.items() if kind.name in ("text", "category")])
+    return Columns(list(used), "table", left_out, used, about if len(used) > 1 else None)
 
 
 def holds_vectors(table: Table, name: str) -> bool:

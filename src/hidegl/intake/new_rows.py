@@ -7,15 +7,17 @@ from typing import Any
 
 from hidegl.basics.errors import GapsError, UsageError, joined_names
 from hidegl.embedding import Embedder, ImageEmbedder, TableEncoder, TextEmbedder
+from hidegl.embedding.column_kinds import Kind
+from hidegl.embedding.table_with_text import TableWithText
 from hidegl.files.columns import NamedNumbers, is_text, stacked
 from hidegl.files.input_rows import read_rows
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import Columns, choose_columns, matrix_of, stays_on_disk
 from hidegl.intake.input_options import InputOptions, split
 from hidegl.intake.notes import Notes
-from hidegl.intake.sources import Source
-from hidegl.intake.table_rows import content_of, encoded
-from hidegl.intake.tasks import NO_LABELS, Model, Task, check_id, opened
+from hidegl.intake.sources import Source, check_id, opened
+from hidegl.intake.table_rows import as_rows, content_of, numbers_of
+from hidegl.intake.tasks import NO_LABELS, Model, Task
 from hidegl.intake.text_rows import TextVectors, texts_of
 from hidegl.rows.local import LocalRows
 
@@ -48,6 +50,8 @@ def new_rows(
     task = Task(source, table, Columns([], "matrix"), NO_LABELS, options.id_column, safe_csv=options.safe_csv)
     if isinstance(embedder, TextEmbedder):
         return told(with_texts(task, embedder, wanted or [], notes, options), notes)
+    if isinstance(embedder, TableWithText):
+        return told(with_both(task, embedder, wanted or [], notes, options), notes)
     if isinstance(embedder, TableEncoder):
         return told(with_table(task, embedder, wanted or [], notes), notes)
     return told(with_numbers(task, wanted), notes)
@@ -57,6 +61,8 @@ def learned_names(model: Model, embedder: Embedder | None) -> list[str] | None:
     """The names of the columns of the table that the model learned from, if they had any."""
     if isinstance(embedder, TableEncoder):
         return embedder.input_names
+    if isinstance(embedder, TableWithText):
+        return embedder.columns
     names: Any = embedder.columns if embedder is not None else getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
@@ -76,6 +82,24 @@ def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Note
     return task
 
 
+def with_both(task: Task, embedder: TableWithText, names: list[str], notes: Notes, options: InputOptions) -> Task:
+    """A text, which is named first, and other columns."""
+    if len(names) != len(embedder.columns):
+        raise UsageError(
+            f"--columns must name {len(embedder.columns)} columns, in the order {joined_names(embedder.columns)}, got "
+            f"{len(names)}"
+        )
+    text, others = names[0], names[1:]
+    kinds = {text: Kind("text"), **embedder.table.kinds_of(others)}
+    task.columns = Columns(names, "table", kinds=kinds, text=text)
+    vectors = TextVectors(task.source.path, notes, cached=options.cache).of(
+        texts_of(task.table, [text]), embedder.texts
+    )
+    content = content_of(task.table, others).rename_columns(embedder.table.input_names)
+    task.rows = embedder.joined(vectors, numbers_of(embedder.table, content, notes))
+    return task
+
+
 def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes) -> Task:
     """Match columns with other names, in the order in which the user names them."""
     if len(names) != len(encoder.input_names):
@@ -87,7 +111,8 @@ def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes
     if stays_on_disk(task.table, task.columns) and not encoder.is_scaled:
         task.rows = read_rows(task.source.pattern, names)
     else:
-        task.rows = encoded(encoder, content_of(task.table, names).rename_columns(encoder.input_names), notes)
+        content = content_of(task.table, names).rename_columns(encoder.input_names)
+        task.rows = as_rows(encoder, numbers_of(encoder, content, notes))
     return task
 
 

@@ -7,8 +7,8 @@ from hidegl.files.tables import Table
 from hidegl.intake import image_rows
 from hidegl.intake.chosen_columns import Columns
 from hidegl.intake.input_options import InputOptions
-from hidegl.intake.sources import Source
-from hidegl.intake.tasks import NO_LABELS, Task, check_id, opened
+from hidegl.intake.sources import Source, check_id, opened
+from hidegl.intake.tasks import NO_LABELS, Task
 
 
 def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from hidegl.basics.errors import OperationError, UsageError, joined_names, refuse_address
 from hidegl.files.opening import open_table, open_tables
 from hidegl.files.tables import MemoryTable, Table
+from hidegl.intake.input_options import InputOptions
 
 STANDARD_INPUT = "-"
 
@@ -163,3 +164,14 @@ def with_table(source: Source | MemorySource, matrix: Table, path: Path, encodin
     columns = {name: matrix.column(name) for name in matrix.names}
     columns |= {name: beside.column(name) for name in beside.names}
     return MemoryTable(pa.table(columns), (*matrix.notes, *beside.notes), matrix.matrix, beside.layout)
+
+
+def check_id(table: Table, id_column: str) -> None:
+    if id_column not in table.names:
+        has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
+        raise UsageError(f"--id: there is no column {id_column!r}; {has}")
+
+
+def opened(source: Source | MemorySource, options: InputOptions) -> Table:
+    table = source.open(options.encoding)
+    return table if options.table is None else with_table(source, table, options.table, options.encoding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hidegl.basics.errors import UsageError, joined_names
 from hidegl.embedding import TableEncoder
@@ -16,14 +17,15 @@ from hidegl.intake.notes import Notes
 from hidegl.rows.local import LocalRows
 
 
-def learned_table(table: Table, columns: Columns, notes: Notes) -> tuple[Any, TableEncoder]:
-    """Rows to learn from, and the encoder that made them of these columns."""
-    content = content_of(table, columns.features)
-    encoder = TableEncoder(columns.features).fit_kinds(content, columns.kinds)
-    return encoded(encoder, content, notes), encoder
+def learned_table(table: Table, columns: Columns, notes: Notes) -> tuple[NDArray[Any], TableEncoder]:
+    """Numbers to learn from, and the encoder that made them of these columns, without those of the text."""
+    content, kinds = content_of(table, columns.others), {name: columns.kinds[name] for name in columns.others}
+    encoder = TableEncoder(columns.others).fit_kinds(content, kinds, scaled=bool(columns.text))
+    return numbers_of(encoder, content, notes), encoder
 
 
-def encoded(encoder: TableEncoder, content: pa.Table, notes: Notes) -> Any:
+def numbers_of(encoder: TableEncoder, content: pa.Table, notes: Notes) -> NDArray[Any]:
+    """The numbers of each row, and what was filled in as a note."""
     try:
         vectors = encoder.transform(content)
     except ValueError as error:
@@ -34,8 +36,19 @@ def encoded(encoder: TableEncoder, content: pa.Table, notes: Notes) -> Any:
     for column in encoder.encoded_:
         if (unread := encoder.unread_.get(column.name)) is not None:
             notes.warn(not_understood(column.name, column.code.kind, unread))
-    return LocalRows(NamedNumbers(vectors, encoder.get_feature_names_out().tolist()))
+    return vectors
 
 
 def content_of(table: Table, names: list[str]) -> pa.Table:
     return pa.table({name: table.column(name) for name in names})
+
+
+def learned_rows(table: Table, columns: Columns, notes: Notes) -> tuple[Any, TableEncoder]:
+    """Rows to learn from, and the encoder that made them."""
+    numbers, encoder = learned_table(table, columns, notes)
+    return as_rows(encoder, numbers), encoder
+
+
+def as_rows(encoder: TableEncoder, numbers: NDArray[Any]) -> Any:
+    """Numbers as rows with the names of their columns."""
+    return LocalRows(NamedNumbers(numbers, encoder.get_feature_names_out().tolist()))

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.annotation.label_files import check_before_writing
 from hidegl.annotation.row_keys import RowKeys
-from hidegl.basics.errors import UsageError, joined_names
+from hidegl.basics.errors import UsageError
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
 from hidegl.embedding.column_reports import column_reports
+from hidegl.embedding.table_with_text import TableWithText
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.input_rows import read_rows
 from hidegl.files.own_files import earlier_results, own_columns
@@ -32,8 +33,8 @@ from hidegl.intake.given_labels import GivenLabels, find_labels
 from hidegl.intake.input_options import InputOptions, kinds_in, split
 from hidegl.intake.label_sources import taken_over
 from hidegl.intake.notes import Notes, warnings_as_notes
-from hidegl.intake.sources import MemorySource, Source, with_table
-from hidegl.intake.table_rows import learned_table
+from hidegl.intake.sources import MemorySource, Source, check_id, opened
+from hidegl.intake.table_rows import learned_rows, learned_table
 from hidegl.intake.text_rows import TextVectors, text_length, texts_of
 from hidegl.intake.weak_given import WeakGiven, find_weak, in_words_of
 from hidegl.structure.views import LearnedView
@@ -116,7 +117,7 @@ class Task:
         chosen.left_out.update(dict.fromkeys(weak.columns, "a weak source"))
         of_texts = {"--embedder": options.embedder, "--tune": options.tune, "--classes": options.class_texts}
         for option, value in of_texts.items():
-            if value and chosen.kind != "texts":
+            if value and not chosen.texts:
                 raise UsageError(
                     f"{option} is for texts, but {source} is learned from {chosen}: name the text with --text"
                 )
@@ -126,7 +127,7 @@ class Task:
         if options.store is not None and options.store.exists():
             check_before_writing(options.store, task.keys)
         if chosen.kind == "table" and stays_on_disk(table, chosen):
-            task.leave_numbers()
+            task.leave_part()
         task.summarise()
         return task
 
@@ -170,8 +171,13 @@ class Task:
         task.summarise()
         return task
 
-    def leave_numbers(self) -> None:
-        """Use only columns of numbers, because the rows are read from disk."""
+    def leave_part(self) -> None:
+        """Use only the text, or only columns of numbers, because the rows are read from disk."""
+        if (text := self.columns.text) is not None:
+            why = "the text is used, of a file larger than the memory"
+            left_out = self.columns.left_out | dict.fromkeys(self.columns.others, why)
+            self.columns = Columns([text], "texts", left_out)
+            return
         kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
         others = [name for name in self.columns.kinds if name not in kinds]
         if not kinds:
@@ -182,21 +188,24 @@ class Task:
     def take_rows(self, options: InputOptions) -> None:
         """Make rows from the columns, with an embedder if necessary."""
         table, columns = self.table, self.columns
-        if columns.kind == "texts":
+        if columns.texts:
             vectors = TextVectors(self.source.path, self.notes, cached=options.cache)
             y = self.labels.y if options.tune else None
-            texts = texts_of(table, columns.features)
-            note_contradictions(self.notes, texts, self.labels.y)
+            texts = texts_of(table, columns.texts)
             self.rows, embedder = vectors.learned(texts, options.embedder or "auto", y)
-            embedder.columns = columns.features
-            self.embedder = embedder
+            self.embedder, embedder.columns = embedder, columns.texts
             if options.class_texts is not None:
-                read = read_class_texts(options.class_texts)
-                self.weak = with_class_names(self.weak, self.labels, self.rows, embedder, read, self.notes)
+                named = read_class_texts(options.class_texts)
+                self.weak = with_class_names(self.weak, self.labels, self.rows, embedder, named, self.notes)
+            if columns.kind == "texts":
+                note_contradictions(self.notes, texts, self.labels.y)
+            else:
+                numbers, encoder = learned_table(table, columns, self.notes)
+                self.embedder, self.rows = TableWithText.learned(embedder, encoder, self.rows, numbers)
         elif columns.kind != "matrix" and stays_on_disk(table, columns):
             self.rows = read_rows(self.source.pattern, columns.features)
         elif columns.kind == "table":
-            self.rows, self.embedder = learned_table(table, columns, self.notes)
+            self.rows, self.embedder = learned_rows(table, columns, self.notes)
         else:
             self.rows = matrix_of(table, columns)
 
@@ -281,8 +290,10 @@ class Task:
         return [report._asdict() for report in reports]
 
     @property
-    def preprocess(self) -> str:
+    def preprocess(self) -> str | dict[str, str | None]:
         """The parameters of `AutoHiDeGL` for these columns."""
+        if isinstance(self.embedder, TableWithText):
+            return self.embedder.preprocess
         return "mixed" if isinstance(self.embedder, TableEncoder) and self.embedder.is_scaled else "auto"
 
     @property
@@ -293,7 +304,7 @@ class Task:
     @property
     def learned(self) -> dict[str, LearnedView]:
         """Held-out vectors of the views that were learned from the labels."""
-        return self.embedder.learned_ if isinstance(self.embedder, TextEmbedder) else {}
+        return self.embedder.learned_ if isinstance(self.embedder, TextEmbedder | TableWithText) else {}
 
     @property
     def signs(self) -> Signs:
@@ -328,17 +339,6 @@ class Task:
 
 def is_unique(column: pa.ChunkedArray) -> bool:
     return column.null_count == 0 and len(column.unique()) == len(column)
-
-
-def check_id(table: Table, id_column: str) -> None:
-    if id_column not in table.names:
-        has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
-        raise UsageError(f"--id: there is no column {id_column!r}; {has}")
-
-
-def opened(source: Source | MemorySource, options: InputOptions) -> Table:
-    table = source.open(options.encoding)
-    return table if options.table is None else with_table(source, table, options.table, options.encoding)
 
 
 def fitted(task: Task, notes: Notes, *, effort: str, seed: int) -> tuple[AutoHiDeGL, float]:

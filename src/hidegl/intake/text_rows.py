@@ -31,10 +31,6 @@ from hidegl.spreading.labels import Labels
 DISTINCT, LOOKED_AT = 0.5, 1000
 """Rows are about a text if it has several words on average, and this share of the first rows have different texts."""
 
-FEW_NUMBERS = 3
-"""The maximum number of columns of numbers in a table whose rows are about a text. With more, a text is only a remark.
-"""
-
 SECONDS_A_TEXT = 3e-3
 """An estimate of the time for one text, until it is measured."""
 

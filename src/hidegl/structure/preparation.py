@@ -81,6 +81,7 @@ class Preparation:
     scale: NDArray[np.float64] | None = None
     basis: NDArray[np.float64] | None = None
 
+    names: ClassVar[tuple[str]] = ("X",)
     spans: ClassVar[tuple[None]] = (None,)
     learned: ClassVar[tuple[None]] = (None,)
     """The counterpart of `ViewPreparations.learned`: the only view was not learned from labels."""

@@ -143,14 +143,17 @@ def learn_views(
     views: Mapping[str, int],
     learned: Mapping[str, LearnedView],
     *,
-    preprocess: str | None,
+    preprocess: Mapping[str, str | None],
     rng: np.random.Generator,
 ) -> AnyPreparation:
-    """The preparation of each view, given its number of columns."""
-    options: dict[str, Any] = {"preprocess": preprocess, "n_components": "auto", "rng": rng}
+    """The preparation of each view, given its number of columns and how it is scaled."""
+    options: list[dict[str, Any]] = [
+        {"preprocess": preprocess[name], "n_components": "auto", "rng": rng} for name in views
+    ]
     if len(views) < 2:
-        return learn_preparation(rows, **options)
-    parts = [learn_preparation(rows.seen(span), **options) for span in spans_of(list(views.values()))]
+        return learn_preparation(rows, **options[0])
+    spans = spans_of(list(views.values()))
+    parts = [learn_preparation(rows.seen(span), **own) for span, own in zip(spans, options, strict=True)]
     widest = DTYPES[max(DTYPES.index(part.dtype) for part in parts)]
     return ViewPreparations(
         tuple(views), tuple(replace(part, dtype=widest) for part in parts), tuple(map(learned.get, views))
