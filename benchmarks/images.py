@@ -3,7 +3,8 @@
     HIDEGL_DATA=folder python benchmarks/images.py      results/images.json, and the table of docs/from_images.md
 
 scikit-learn's digits, 1,500 rows of MNIST, USPS and COIL-20, and 1,120 parts of photos. They are labelled by
-AutoHiDeGL() and by logistic regression on the same vectors, with 2 and 10 labels per class.
+AutoHiDeGL() and by logistic regression on the same vectors, with 2 and 10 labels per class. Network and pixels together
+are two views.
 
 The photos are the fourteen of scikit-image, whose folder HIDEGL_PHOTOS names: 80 parts of 32 × 32 pixels are cut out of
 each at random places, and the class is the photo.
@@ -92,7 +93,7 @@ def measured(name: str, images: list[Any], y: NDArray[Any], way: str, chosen: st
     begun = time.perf_counter()
     X = embedder.transform(images)
     taken = time.perf_counter() - begun
-    model = AutoHiDeGL(random_state=0).fit(X)
+    model = AutoHiDeGL(views=embedder.views_, random_state=0).fit(X)
     result: dict[str, Any] = {"data": name, "way": way, "images": len(X), "columns": X.shape[1], "auto": way == chosen}
     for per_class in PER_CLASS:
         right, linear = [], []

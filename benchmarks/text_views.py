@@ -2,15 +2,16 @@
 
     HIDEGL_DATA=folder python benchmarks/text_views.py run [FIRST LAST] [DATA ...]   results/text_views.jsonl
     HIDEGL_DATA=folder python benchmarks/text_views.py tune [FIRST LAST] [DATA ...]  results/text_tuning.jsonl
+    HIDEGL_DATA=folder python benchmarks/text_views.py setfit [FIRST LAST] [DATA ...]  the same file
     HIDEGL_DATA=folder python benchmarks/text_views.py page                          the tables of docs/from_texts.md
 
 `run` labels seven sets with 3, 5, 10 and 20 labels per class, drawn by class, by AutoHiDeGL() on the last layer
 ("one view"), by AutoHiDeGL() on the views of "minilm+layers", and by logistic regression on the last layer. Draws from
 1,000 on are for the report, earlier ones for development. One fit serves all draws of a set.
 
-`tune` compares the views with and without the tuned one, and SetFit and logistic regression, with the same labels, on a
-part of the rows: tuning takes a minute or more for each draw. Processes with different sets may run at once.
-`twice` does the same, and tunes once more by the surest guesses of the first model, to show what that is worth.
+`tune` compares the views with and without the tuned one, and logistic regression, with the same labels, on a part of
+the rows: tuning takes a minute or more for each draw. `setfit` adds the procedure of SetFit on the same rows. Processes
+with different sets may run at once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -34,7 +34,7 @@ from hidegl import AutoHiDeGL
 from hidegl.basics.whole_files import replacing
 from hidegl.datasets import accuracy, draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
-from hidegl.spreading.labels import UNLABELLED, Labels
+from hidegl.spreading.labels import Labels
 from setfit_procedure import by_setfit
 from texts import by_logistic_regression
 
@@ -51,8 +51,10 @@ TUNED_ROWS = 1500
 TUNED_METHODS = {
     "logistic regression": "logistic regression",
     "SetFit": "SetFit",
-    "views": "views",
-    "tuned": "views and tuned",
+    "views": "hidegl",
+    "tuned": "hidegl, `--tune`",
+    "tuned: expected": "its expected accuracy",
+    "weight": "weight of the tuned view",
 }
 METHODS = {"one view": "last layer", "views": "views", "logistic regression": "logistic regression"}
 
@@ -64,13 +66,13 @@ def main() -> None:
         first, last = map(int, rest[:2] or DRAWS)
         for name in rest[2:] or SETS:
             run(name, range(first, last + 1))
-    if command in ("tune", "twice"):
+    if command in ("tune", "setfit"):
         warnings.simplefilter("ignore")
         first, last = map(int, rest[:2] or TUNING_DRAWS)
         for draw in range(first, last + 1):
             for name in rest[2:] or SETS:
                 for per_class in PER_CLASS:
-                    run_tuning(name, per_class, draw, twice=command == "twice")
+                    run_tuning("SetFit" if command == "setfit" else "hidegl", name, per_class, draw)
     if command == "page":
         text = with_tables(PAGE.read_text(), tables())
         with replacing(PAGE) as file:
@@ -122,26 +124,33 @@ def run(name: str, draws: range) -> None:
         print(record, flush=True)
 
 
-def run_tuning(name: str, per_class: int, draw: int, *, twice: bool = False) -> None:
-    if (name, per_class, draw) in {(r["data"], r["per_class"], r["draw"]) for r in RECORDS.trials(TUNING)}:
+def run_tuning(who: str, name: str, per_class: int, draw: int) -> None:
+    cell = {"who": who, "data": name, "per_class": per_class, "draw": draw}
+    if any(cell.items() <= record.items() for record in RECORDS.trials(TUNING)):
         return
     texts, y = texts_of(name)
     labelled = draw_labels(y, per_class * len(np.unique(y)), seed=draw, kind="balanced")
     others = np.random.default_rng(0).choice(len(y), min(TUNED_ROWS, len(y)), replace=False)
     rows = np.union1d(labelled, others)
     texts, y, labelled = [texts[row] for row in rows], y[rows], np.searchsorted(rows, labelled)
-    given = hide_labels(y, labelled)
-    record: dict[str, Any] = {"data": name, "per_class": per_class, "draw": draw, "rows": len(rows)}
-    record["device"] = "gpu" if torch.cuda.is_available() else "cpu"
+    record = {**cell, "rows": len(rows), "device": "gpu" if torch.cuda.is_available() else "cpu"}
+    record |= setfit_record(texts, y, labelled) if who == "SetFit" else tuned_record(texts, y, labelled)
+    RECORDS.append(TUNING, [record])
+    print(record, flush=True)
 
-    def timed(step: str, work: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
-        found = work()
-        record[f"{step}_seconds"] = round(time.perf_counter() - begun, 1)
-        return found
+
+def setfit_record(texts: list[str], y: NDArray[np.intp], labelled: NDArray[np.intp]) -> dict[str, Any]:
+    begun = time.perf_counter()
+    predicted, n_steps = by_setfit(texts, y, labelled)
+    taken = time.perf_counter() - begun
+    return {"seconds": round(taken, 1), "steps": n_steps, "accuracy": round(accuracy(predicted, y, labelled), 2)}
+
+
+def tuned_record(texts: list[str], y: NDArray[np.intp], labelled: NDArray[np.intp]) -> dict[str, Any]:
+    given, record = hide_labels(y, labelled), dict[str, Any]()
 
     def judged(method: str, X: NDArray[np.float32], **options: Any) -> AutoHiDeGL:
-        model = AutoHiDeGL(views=options.pop("views"), random_state=0).fit(X, given, **options)
+        model = AutoHiDeGL(views=embedder.views_, random_state=0).fit(X, given, **options)
         record[method] = round(accuracy(model.transduction_, y, labelled), 2)
         record[f"{method}: expected"] = round(100 * model.expected_accuracy_.mean, 2)
         return model
@@ -149,36 +158,18 @@ def run_tuning(name: str, per_class: int, draw: int, *, twice: bool = False) -> 
     embedder = TextEmbedder("minilm+layers").fit(texts)
     X = embedder.transform(texts)
     last_layer = X[:, : next(iter(embedder.views_.values()))]
-    judged("views", X, views=embedder.views_)
+    judged("views", X)
     record["logistic regression"] = round(accuracy(by_logistic_regression(last_layer, y, labelled), y, labelled), 2)
-    predicted, record["SetFit: steps"] = timed("setfit", lambda: by_setfit(texts, y, labelled))
-    record["SetFit"] = round(accuracy(predicted, y, labelled), 2)
-    labels = Labels.read(given, len(texts))
-    timed("tuning", lambda: embedder.tune_by(texts, labels))
-    X = timed("embedding", lambda: embedder.transform(texts))
-    model = judged("tuned", X, views=embedder.views_, learned=embedder.learned_)
-    weights = model.settings_["view_weights"]
+    begun, begun_cpu = time.perf_counter(), time.process_time()
+    embedder.tune_by(texts, Labels.read(given, len(texts)))
+    record["tuning_seconds"] = round(time.perf_counter() - begun, 1)
+    record["tuning_processor_seconds"] = round(time.process_time() - begun_cpu, 1)
+    X = embedder.transform(texts)
+    weights = judged("tuned", X, learned=embedder.learned_).settings_["view_weights"]
     record["view_weights"] = {view: round(weight, 3) for view, weight in weights.items()}
-    of_tuned = X[:, -embedder.views_["tuned"] :]
-    by_regression = by_logistic_regression(of_tuned, y, labelled)
+    by_regression = by_logistic_regression(X[:, -embedder.views_["tuned"] :], y, labelled)
     record["tuned, logistic regression"] = round(accuracy(by_regression, y, labelled), 2)
-    if twice:
-        guesses = surest(model, labels)
-        timed("second_tuning", lambda: embedder.tune_by(texts, labels, guesses))
-        judged("two rounds", embedder.transform(texts), views=embedder.views_, learned=embedder.learned_)
-    RECORDS.append(TUNING, [record])
-    print(record, flush=True)
-
-
-def surest(model: AutoHiDeGL, labels: Labels) -> Labels:
-    """The surest half of the guesses of each class, but no more than twice its labels or 20."""
-    predicted, confidence = model.transduction_, model.label_distributions_.max(axis=1)
-    chosen = np.full(labels.n_rows, UNLABELLED)
-    for number, count in enumerate(labels.counts):
-        own = np.setdiff1d(np.flatnonzero(predicted == labels.classes[number]), labels.rows)
-        most = min(max(20, 2 * count), -(-len(own) // 2))
-        chosen[own[np.argsort(-confidence[own], kind="stable")[:most]]] = number
-    return Labels.of(labels.classes, chosen)
+    return record
 
 
 def tables() -> dict[str, str]:
@@ -186,8 +177,15 @@ def tables() -> dict[str, str]:
 
 
 def tuning_table() -> str:
-    """The mean accuracy on each set, at each number of labels, and of all."""
-    records = [r for r in RECORDS.trials(TUNING) if TUNING_DRAWS[0] <= r["draw"] <= TUNING_DRAWS[1]]
+    """The same for tuning, on the cells that SetFit has, too."""
+    found: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {"SetFit": {}, "hidegl": {}}
+    for r in RECORDS.trials(TUNING):
+        found[r["who"]][r["data"], r["per_class"], r["draw"]] = r
+    records = [
+        {**r, "SetFit": found["SetFit"][cell]["accuracy"], "weight": 100 * r["view_weights"].get("tuned", 0)}
+        for cell, r in found["hidegl"].items()
+        if cell in found["SetFit"] and TUNING_DRAWS[0] <= r["draw"] <= TUNING_DRAWS[1]
+    ]
     return table_of(records, TUNED_METHODS)
 
 
@@ -203,9 +201,11 @@ def table_of(records: list[dict[str, Any]], methods: dict[str, str]) -> str:
     def line(title: str, own: list[dict[str, Any]]) -> str:
         return f"| {title} | {' | '.join(f'{mean(r[method] for r in own):.1f}' for method in methods)} |"
 
-    lines += [line(name, [r for r in records if r["data"] == name]) for name in SETS]
-    lines += [line(f"all, {n} labels per class", [r for r in records if r["per_class"] == n]) for n in PER_CLASS]
-    return "\n".join([*lines, line("**all**", records)])
+    for title, key, values in (("{}", "data", SETS), ("all, {} labels per class", "per_class", PER_CLASS)):
+        for value in values:
+            if own := [r for r in records if r[key] == value]:
+                lines.append(line(title.format(value), own))
+    return "\n".join([*lines, line(f"**all** ({len(records)} draws)", records)])
 
 
 if __name__ == "__main__":
