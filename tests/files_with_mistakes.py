@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -84,7 +85,25 @@ def make_more_files(folder: Path, X: np.ndarray, few: list[str]) -> None:
     (folder / "renamed.csv").write_text("a,b,c\n" + "".join(f"{a},{b},many\n" for a, b in X[:, :2]))
     (folder / "wrong_paths.csv").write_text("path,label\na/0.png,x\nz/9.png,y\n")
     (folder / "no_functions.py").write_text("number = 3\n")
+    make_exports(folder)
     make_images(folder)
+
+
+def make_exports(folder: Path) -> None:
+    """Files of other tools."""
+
+    def answers(*choices):
+        parts = [{"from_name": name, "type": "choices", "value": {"choices": labels}} for name, labels in choices]
+        return {"data": {"text": f"text {choices}"}, "annotations": [{"result": parts}]}
+
+    two = [answers(("side", ["left"])), answers(("side", ["left", "right"]))]
+    (folder / "two_choices.json").write_text(json.dumps(two))
+    (folder / "two_questions.json").write_text(json.dumps([answers(("side", ["left"]), ("tone", ["polite"]))]))
+    (folder / "cut.json").write_text('[{"data": {"text": "a"}, "annotations": []}, {"data": {"te')
+    (folder / "splits").mkdir()
+    (folder / "splits" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    np.save(folder / "probs.npy", np.full((60, 2), 0.5))
+    (folder / "probs.classes.json").write_text('["left", "right", "up"]')
 
 
 def make_images(folder: Path) -> None:

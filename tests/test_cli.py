@@ -77,6 +77,8 @@ def columns_of(X, truth):
 def read(path):
     if str(path).endswith("parquet"):
         return pq.read_table(path).to_pydict()
+    if str(path).endswith("xlsx"):
+        return pd.read_excel(path, engine="calamine").to_dict("list")
     if str(path).endswith("jsonl"):
         return pa.json.read_json(path).to_pydict()
     if str(path).endswith(("feather", "arrow")):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hidegl.basics.confinement import CONFINEMENT
 from hidegl.basics.whole_files import NotAFileError, file_at
 
 
@@ -68,7 +69,9 @@ def writing(path: Path) -> Iterator[None]:
 def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option: str) -> None:
     """Raise an error, before any work is done, if this file may not be written."""
     if endings and path.suffix.lower() not in endings:
-        raise UsageError(f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}")
+        *others, last = endings
+        either = f"{', '.join(others)} or " if others else ""
+        raise UsageError(f"{option} {path}: the name must end in {either}{last}")
     try:
         target = file_at(path)
     except NotAFileError as error:
@@ -110,6 +113,12 @@ def same_file(one: Path, other: Path) -> bool:
         return one.samefile(other) if one.exists() and other.exists() else one.resolve() == other.resolve()
     except OSError:  # no name of a file at all
         return False
+
+
+def check_readable(path: Path | str) -> None:
+    """Raise an error if this process may not read a path because it is confined to a folder."""
+    if CONFINEMENT.excludes(path):
+        raise UsageError(f"{path} is outside the folder of this server")
 
 
 def unreadable_array(path: Path, error: Exception) -> OperationError:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from hidegl.basics.confinement import CONFINEMENT
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -109,6 +111,8 @@ class NotAFileError(ValueError):
 def file_at(path: Path) -> Path:
     """The file to write, after following links. Folders, pipes and devices are refused."""
     target = Path(os.path.realpath(path))
+    if CONFINEMENT.excludes(target):
+        raise NotAFileError(path, "is outside the folder of this server")
     if target.is_dir():
         raise NotAFileError(path, "is a folder")
     if target.is_symlink():

@@ -14,6 +14,7 @@ from hidegl._version import __version__
 from hidegl.basics.errors import UsageError, check_distinct, check_new_file, writing
 from hidegl.basics.whole_files import atomic_group
 from hidegl.cli.inspecting import inspect
+from hidegl.cli.mcp_command import mcp
 from hidegl.cli.model_commands import predict, report
 from hidegl.cli.options import (
     Accept,
@@ -24,6 +25,7 @@ from hidegl.cli.options import (
     Embedder,
     Encoding,
     Force,
+    Format,
     Id,
     Json,
     Kinds,
@@ -83,6 +85,7 @@ def label(
     classes: Classes = None,
     id: Id = None,  # noqa: A002
     output: Output = None,
+    format: Format = None,  # noqa: A002
     report: Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")] = None,
     model: Annotated[
         Path | None, typer.Option(help="Also save the model, for `hidegl predict`.", metavar="FILE")
@@ -113,15 +116,14 @@ def label(
     [dim]hidegl label digits.csv --labels digit --accept 0.95[/]
     [dim]hidegl label embeddings.npy --labels labels.csv --model topics.hidegl[/]
     """
-    from hidegl.cli import outputs, trust
+    from hidegl.cli import output_formats, outputs, trust
     from hidegl.cli.classes import class_rows, show_classes
     from hidegl.intake import input_options, notes, results, sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     check_effort(effort)
-    trust.check_accept(accept)
-    out = outputs.output_path(source.path, output, "labelled", force=force)
-    review = trust.review_path(source.path, output, accept, force=force)
+    to = trust.planned_output(source.path, output, "labelled", format, accept, force=force)
+    out, review = to.path, to.review
     outputs.check_report(report, force=force, option="--report")
     if model is not None:
         check_new_file(model, (), force=force, option="--model")
@@ -137,13 +139,13 @@ def label(
         course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)
         acceptance = None if accept is None else learned.acceptance(accept)
         with notes.warnings_as_notes(screen.notes), writing(out), atomic_group():
-            tally = outputs.write_labelled(out, task, learned.stream_labels(), acceptance=acceptance, review=review)
+            tally = outputs.write_fitted(to, task, learned, acceptance)
             if model is not None:
                 with writing(model):
                     learned.save(model)
             if report is not None:
                 results.write_report_of(report, learned, task, tally, seconds, accept)
-    named = {"output": out, "review": review, "model": model, "report": report}
+    named = {"output": output_formats.spoken(out), "review": review, "model": model, "report": report}
     wrote = {what: path for what, path in named.items() if path is not None}
     show_classes(screen, tally)
     screen.note("labelled", f"{tally.found.sum():,} rows in {seconds:.1f} s")
@@ -152,6 +154,7 @@ def label(
         screen.note(what, str(path))
     counts = {"rows": task.table.n_rows, "labels": int(tally.given.sum()), "seconds": round(seconds, 3)}
     facts |= {"classes": class_rows(tally), "columns": task.column_facts}
+    output_formats.deliver(out)
     screen.result({**counts, **facts, **wrote})
 
 
@@ -185,13 +188,13 @@ def suggest(
 
     [dim]hidegl suggest digits.csv -n 20 -o to_label.csv[/]
     """
-    from hidegl.cli import outputs
+    from hidegl.cli import output_formats, outputs
     from hidegl.files import own_files
     from hidegl.intake import input_options, sources, tasks
 
     if n < 1:
         raise UsageError(f"-n {n}: ask for one row or more")
-    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
     asked = input_options.InputOptions(
@@ -208,7 +211,8 @@ def suggest(
     names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
     screen.note("found", f"{n} rows in {seconds:.1f} s")
-    screen.note("output", f"{out}: fill in its column 'label'")
+    screen.note("output", f"{output_formats.spoken(out)}: fill in its column 'label'")
+    output_formats.deliver(out)
     screen.result({"rows": listed, "columns": task.column_facts, "seconds": round(seconds, 3), "output": out})
 
 
@@ -240,10 +244,10 @@ def audit(
 
     [dim]hidegl audit digits.csv --labels digit[/]
     """
-    from hidegl.cli import outputs, trust
-    from hidegl.intake import input_options, results, sources, tasks
+    from hidegl.cli import output_formats, outputs, trust
+    from hidegl.intake import input_options, sources, tasks
 
-    screen, source = Screen(as_json=json, quiet=quiet), sources.Source.of(data)
+    screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
@@ -255,16 +259,8 @@ def audit(
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     judged = learned.audit() if len(learned.given_labels_.rows) else []
     suspects = [judgement for judgement in judged if judgement.doubtful]
-    described = results.named_rows(task, [judgement.row for judgement in judged])
-    rows = [{key: described[key][i] for key in described} for i in range(len(judged))]
-    listed = [{**row, **judgement._asdict()} for row, judgement in zip(rows, judged, strict=True)]
+    names, listed = outputs.listed_judgements(task, judged)
     if suspects:
-        names = {
-            **outputs.titles(described),
-            "given": "given",
-            "proposed": "proposed",
-            "suspicion": "probably wrong",
-        }
         shown = min(len(suspects), SHOWN_LABELS)
         screen.table("Look at these labels again, the most doubtful first", names, listed[:shown])
         if len(suspects) > shown:
@@ -277,7 +273,11 @@ def audit(
         screen.note("unjudged", f"{unjudged:,} labels could not be checked: isolated, or the only one of their class")
     if output is not None:
         outputs.write_audit(output, task, judged)
-        screen.note("output", f"{output}: all {len(judged):,} labels with the probability that they are wrong")
+        screen.note(
+            "output",
+            f"{output_formats.spoken(output)}: all {len(judged):,} labels with the probability that they are wrong",
+        )
+        output_formats.deliver(output)
     counts = {"doubtful": len(suspects), "seconds": round(seconds, 3), **trust.show_suspects(screen, task, learned)}
     screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
@@ -287,6 +287,7 @@ app.command()(studio)
 app.command()(predict)
 app.command()(inspect)
 app.command()(report)
+app.command()(mcp)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from hidegl.cli.options import (
     Embedder,
     Encoding,
     Force,
+    Format,
     Id,
     Json,
     NoCache,
@@ -37,6 +39,7 @@ def predict(
     data: Data,
     id: Id = None,  # noqa: A002
     output: Output = None,
+    format: Format = None,  # noqa: A002
     accept: Accept = None,
     columns: ColumnNames = None,
     text: Text = None,
@@ -53,16 +56,16 @@ def predict(
 
     [dim]hidegl predict digits.hidegl new.csv -o predicted.csv[/]
     """
-    from hidegl.cli import classes, new_labels, outputs, trust
+    from hidegl.cli import classes, new_labels, output_formats, outputs, trust
     from hidegl.intake import notes, sources
     from hidegl.intake.input_options import InputOptions
     from hidegl.intake.new_rows import new_rows
 
-    screen = Screen(as_json=json, quiet=quiet)
+    screen = Screen(as_json=json, quiet=quiet, piped=output)
     trust.check_accept(accept)
     source = sources.Source.of(data)
-    out = outputs.output_path(source.path, output, "predicted", force=force)
-    review = trust.review_path(source.path, output, accept, force=force)
+    to = trust.planned_output(source.path, output, "predicted", format, accept, force=force)
+    out, review = to.path, to.review
     check_distinct({"-o": out, "the review": review}, {"the data": source.paths, "the model": model})
     learned = read_model(model)
     if not learned.given_labels_.any:
@@ -77,15 +80,20 @@ def predict(
         course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)
         acceptance = trust.acceptance_of(learned, accept, task.rows)
         predicted, familiarity = learned.stream_labels(task.rows), new_labels.familiarity_of(learned, task)
-        how: dict[str, Any] = {"acceptance": acceptance, "review": review, "familiarity": familiarity}
-        tally = outputs.write_labelled(out, task, predicted, with_given=False, **how)
+        how: dict[str, Any] = {"acceptance": acceptance, "familiarity": familiarity}
+        how["probabilities"] = lambda: (learned.predict_proba(task.rows), learned.classes_)
+        tally = outputs.write_labelled(replace(to, with_given=False), task, predicted, **how)
     classes.show_classes(screen, tally)
     facts = new_labels.show_trust_in_new(screen, learned, task, reader, tally, familiarity)
     facts |= trust.show_acceptance(screen, acceptance)
     wrote = {"output": out, **({} if review is None else {"review": review})}
-    screen.note("output", f"{out}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}")
+    screen.note(
+        "output",
+        f"{output_formats.spoken(out)}: {tally.found.sum():,} rows, mean confidence {tally.mean_confidence:.2f}",
+    )
     if review is not None:
         screen.note("review", str(review))
+    output_formats.deliver(out)
     found = {**facts, "classes": classes.class_rows(tally), "columns": task.column_facts}
     screen.result({"rows": task.table.n_rows, **found, **wrote})
 

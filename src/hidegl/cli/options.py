@@ -10,7 +10,8 @@ import typer
 Data = Annotated[
     list[Path],
     typer.Argument(
-        help="A table (CSV, TSV, Excel, Parquet, JSON lines, Feather), a matrix (NPY, NPZ), or a folder of images. "
+        help="A table (CSV, TSV, Excel, Parquet, JSON, Feather), a matrix (NPY, NPZ), a folder of images, or an export "
+        "of Label Studio, doccano, Argilla, Prodigy, spaCy or datasets. "
         "Several files with the same columns, a pattern, or - for standard input.",
         metavar="DATA",
         show_default=False,
@@ -103,7 +104,23 @@ TableFile = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="The file to write: .csv, .tsv, .parquet, .jsonl or .feather.", metavar="FILE"),
+    typer.Option(
+        "--output",
+        "-o",
+        help="The file to write: .csv, .tsv, .parquet, .xlsx, .jsonl, .feather, or "
+        "one of --format; - for standard output.",
+        metavar="FILE",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="The format of the output: label-studio, doccano, argilla, prodigy, spacy, datasets (a folder), "
+        "pred-probs (.npy), or that of an ending, such as csv. Default: by the ending of -o; or that of the data.",
+        metavar="NAME",
+        show_default=False,
+    ),
 ]
 Effort = Annotated[str, typer.Option(help="How much time to spend.", metavar="quick|default|best")]
 Seed = Annotated[

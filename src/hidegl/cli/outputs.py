@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,32 +17,48 @@ from hidegl.basics.course import Phase, block_done
 from hidegl.basics.errors import OperationError, UsageError, check_new_file, joined_names, writing
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import atomic_group
+from hidegl.cli.output_formats import DATASETS, MATRIX, NAMED, TABLE, OutputFormat, check_output, standard_output
+from hidegl.cli.record_outputs import RecordOutput, Write, record_writer
 from hidegl.files.columns import fits_into_cell, spoken
-from hidegl.files.writing import DELIMITERS, TABLES, table_writer, write_table
+from hidegl.files.exchange.arrow_folders import dataset_writer
+from hidegl.files.exchange.prediction_matrices import write_matrix
+from hidegl.files.writing import DELIMITERS, Takes, table_writer, write_table
 from hidegl.intake.results import REVIEW_NAMES, FillIn, ResultNames, n_filled_in, named_rows, review_facts
-from hidegl.intake.tasks import Task
+from hidegl.intake.sources import STANDARD_INPUT
+from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.audits import JudgedLabel
 from hidegl.questions.suggestions import Suggestion
 from hidegl.showing.tallies import Tally
-from hidegl.spreading.stream import LabelStream
+from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 WRITING, WRITING_PASSES, SECONDS_A_WRITTEN_ROW = "labelling and writing rows", 2, 5e-6
 """What people read while all rows are labelled and written, how often it goes over them, and how long it may take."""
 
 
-def output_path(task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False) -> Path:
+def output_path(
+    task_path: Path,
+    given: Path | None,
+    name: str,
+    *,
+    force: bool,
+    to_edit: bool = False,
+    form: OutputFormat = TABLE,
+) -> Path:
     """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it).
 
     A file that a person has filled in is never replaced. If none was named, the next free number is used.
     """
+    if given == Path(STANDARD_INPUT):
+        return standard_output(form if form.name != TABLE.name else NAMED["csv"])
     path = given
     if path is None:
         ending = Path(task_path.name.removesuffix(".gz")).suffix.lower()
-        path = default_output(task_path, name + (".csv" if to_edit or ending not in TABLES else ending))
+        first = form.endings[0] if form.endings else ""
+        path = default_output(task_path, name + (ending if ending in form.endings and not to_edit else first))
         if to_edit:
             path = not_filled_in(path)
-    check_new_file(path, TABLES, force=force, option="-o")
+    check_output(path, form, force=force)
     if n := n_filled_in(path):
         raise UsageError(f"-o {path} holds {n:,} labels that somebody filled in: name another file")
     return path
@@ -75,15 +92,60 @@ def phase_of_writing(n_rows: int) -> Phase:
     return Phase(WRITING, n_rows * SECONDS_A_WRITTEN_ROW)
 
 
+Probabilities = Callable[[], tuple[Any, NDArray[Any]]]
+"""Gives the probability of each class for each row, and the classes."""
+
+
+@dataclass(frozen=True)
+class LabelledOutput:
+    """Where labelled rows go, and with which columns of ours."""
+
+    path: Path
+    form: OutputFormat = TABLE
+    with_given: bool = True
+    review: Path | None = None
+    """The file for the rows whose labels are not accepted."""
+
+    @contextmanager
+    def writer(
+        self,
+        task: Task,
+        takes: Takes | None,
+        familiarity: NDArray[np.float64] | None,
+        probabilities: Probabilities | None,
+    ) -> Iterator[Write]:
+        """A function that writes a block of labelled rows with their columns."""
+        if self.form.records is not None:
+            with record_writer(self.path, RecordOutput.of(task, self.form.records, self.path.parent), takes) as write:
+                yield write
+            return
+        if self.form.name == MATRIX and probabilities is not None:
+            yield lambda rows, own, block: None
+            P, classes = probabilities()
+            write_matrix(self.path, np.asarray(P), classes)
+            return
+        result_names = ResultNames.free_in(task.kept, with_familiarity=familiarity is not None)
+        if result_names.note:
+            warn_user(result_names.note)
+        tables = dataset_writer(self.path) if self.form.name == DATASETS else table_writer(self.path, task.signs)
+        with tables as write_block:
+
+            def write_rows(rows: NDArray[np.intp], own: Mapping[str, Any], block: LabelledBlock) -> None:
+                near = None if familiarity is None else familiarity[rows]
+                found = result_names.columns(block, takes, with_given=self.with_given, familiarity=near)
+                write_block({**(own or {"row": rows}), **found})
+
+            yield write_rows
+
+
 def write_labelled(
-    out: Path,
+    out: LabelledOutput,
     task: Task,
     labels: LabelStream,
     *,
-    with_given: bool = True,
     acceptance: Acceptance | None = None,
-    review: Path | None = None,
     familiarity: NDArray[np.float64] | None = None,
+    probabilities: Probabilities | None = None,
 ) -> Tally:
     """Write all input rows in their order: their columns (`kept_in`), and at the end label, confidence, given, unseen
     and familiarity, as far as there are such.
@@ -91,31 +153,36 @@ def write_labelled(
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
     tally, start = Tally(labels.classes), 0
-    names = kept_in(out, task)
-    result_names = ResultNames.free_in(task.kept, with_familiarity=familiarity is not None)
-    if result_names.note:
-        warn_user(result_names.note)
-    spelt = out.suffix.lower() in DELIMITERS and not task.safe_csv  # in which the text -5 would get an apostrophe
+    names = kept_in(out.path, task)
+    spelt = out.path.suffix.lower() in DELIMITERS and not task.safe_csv  # in which the text -5 would get an apostrophe
     columns = InputColumns((task.table.as_written if spelt else task.table).batches(names)) if names else None
     takes = None if acceptance is None else acceptance.takes
-    with labels, writing(out), atomic_group(), table_writer(out, task.signs) as write, ExitStack() as files:
-        if review is not None:
-            fill_in = FillIn.of(task, names, REVIEW_NAMES, review.parent)
-            write_review = files.enter_context(table_writer(review, task.signs))
+    with labels, writing(out.path), atomic_group(), ExitStack() as files:
+        write = files.enter_context(out.writer(task, takes, familiarity, probabilities))
+        if out.review is not None:
+            fill_in = FillIn.of(task, names, REVIEW_NAMES, out.review.parent)
+            write_review = files.enter_context(table_writer(out.review, task.signs))
         for block in labels:
             block_done(len(block))
             tally.add(block)
             rows = np.arange(start, start + len(block))
             own = columns.next(len(block)) if columns else {}
-            near = None if familiarity is None else familiarity[rows]
-            found = result_names.columns(block, takes, with_given=with_given, familiarity=near)
-            write({**(own or {"row": rows}), **found})
-            if review is not None and takes is not None:
+            write(rows, own, block)
+            if out.review is not None and takes is not None:
                 left = np.flatnonzero(~(takes(block.confidence) | block.given))
                 kept = {name: own[name].take(left) for name in fill_in.own}
                 write_review(fill_in.columns(rows[left], kept, review_facts(block, left)))
             start += len(block)
     return tally
+
+
+def write_fitted(to: LabelledOutput, task: Task, model: Model, acceptance: Acceptance | None = None) -> Tally:
+    """Write the rows that a model learned from, with their labels."""
+
+    def of_all() -> tuple[Any, NDArray[Any]]:
+        return model.label_distributions_, model.classes_
+
+    return write_labelled(to, task, model.stream_labels(), acceptance=acceptance, probabilities=of_all)
 
 
 def kept_in(out: Path, task: Task) -> list[str]:
@@ -159,6 +226,14 @@ def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
     """Write all given labels with the probability that they are wrong, and a blank for a better one."""
     ours = {name: [getattr(one, name) for one in judged] for name in ("given", "proposed", "suspicion", "judged")}
     write_to_fill_in(out, task, [one.row for one in judged], ours)
+
+
+def listed_judgements(task: Task, judged: Sequence[JudgedLabel]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The titles and lines of a table of labels that were judged."""
+    described = named_rows(task, [one.row for one in judged])
+    rows = [{key: described[key][i] for key in described} for i in range(len(judged))]
+    names = {**titles(described), "given": "given", "proposed": "proposed", "suspicion": "probably wrong"}
+    return names, [{**row, **one._asdict()} for row, one in zip(rows, judged, strict=True)]
 
 
 def titles(described: Iterable[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from hidegl.basics.course import Course, clear_bar
+from hidegl.basics.errors import UsageError
 from hidegl.intake.notes import ATTENTION, Note, Notes
 
 LONGEST_CELL, WIDEST = 60, 10_000
@@ -35,8 +37,17 @@ class Screen:
 
     as_json: bool = False
     quiet: bool = False
+    piped: Path | None = None
+    """The output: if it is standard output, tables are printed with the notes."""
+
     _notes: Console = field(default_factory=lambda: PipedConsole(stderr=True, highlight=False))
     _results: Console = field(default_factory=lambda: PipedConsole(highlight=False))
+
+    def __post_init__(self) -> None:
+        if self.piped == Path("-"):
+            if self.as_json:
+                raise UsageError("-o - and --json both write to standard output: name a file with -o")
+            self._results = self._notes
 
     @cached_property
     def notes(self) -> Notes:
@@ -79,7 +90,8 @@ class Screen:
             )
         for row in rows:
             shown.add_row(*(escape(str(row[key]) if uncut else in_short(row[key])) for key in names))
-        results = PipedConsole(highlight=False, width=WIDEST) if uncut else self._results
+        wide = PipedConsole(highlight=False, width=WIDEST, stderr=self._results is self._notes)
+        results = wide if uncut else self._results
         results.print(f"[bold]{escape(title)}[/]")
         results.print(shown)
 

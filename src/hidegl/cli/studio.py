@@ -234,5 +234,6 @@ class FilesBeside:
         else:
             acceptance = None if accept is None else model.acceptance(accept)
             review = next(iter(others), None)
-            outputs.write_labelled(path, task, model.stream_labels(), acceptance=acceptance, review=review)
+            to = outputs.LabelledOutput(path, review=review)
+            outputs.write_labelled(to, task, model.stream_labels(), acceptance=acceptance)
         return paths

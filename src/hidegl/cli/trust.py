@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hidegl.basics.errors import UsageError
-from hidegl.cli.outputs import output_path, titles
+from hidegl.cli.output_formats import output_format
+from hidegl.cli.outputs import LabelledOutput, output_path, titles
 from hidegl.cli.screen import Screen, in_short
 from hidegl.embedding import TextEmbedder
 from hidegl.embedding.table_with_text import TableWithText
@@ -17,6 +18,7 @@ from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.summaries import WORTH_SAYING, described_unseen, described_views
 from hidegl.intake.results import named_rows
+from hidegl.intake.sources import STANDARD_INPUT
 from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
 from hidegl.questions.suggestions import MORE_LABELS
@@ -46,7 +48,18 @@ def review_path(data: Path, output: Path | None, accept: float | None, *, force:
     """The file for the rows to review, named like the output if that was named; None where all labels are kept."""
     if accept is None:
         return None
-    return output_path(data if output is None else output, None, "review", force=force, to_edit=True)
+    named = data if output is None or output == Path(STANDARD_INPUT) else output
+    return output_path(named, None, "review", force=force, to_edit=True)
+
+
+def planned_output(
+    data: Path, output: Path | None, name: str, wanted: str | None, accept: float | None, *, force: bool
+) -> LabelledOutput:
+    """Where labelled rows go, and those to review, which is checked before any work is done."""
+    check_accept(accept)
+    form = output_format(wanted, output, data)
+    out = output_path(data, output, name, force=force, form=form)
+    return LabelledOutput(out, form, review=review_path(data, output, accept, force=force))
 
 
 def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptance | None:

@@ -8,37 +8,51 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hidegl.basics.errors import OperationError, UsageError, damaged, joined_names
+from hidegl.basics.errors import OperationError, UsageError, check_readable, damaged, joined_names
 from hidegl.files.array_files import read_npy, read_npz
 from hidegl.files.csv import read_csv
 from hidegl.files.documents import read_arrow, read_jsonl
+from hidegl.files.exchange.arrow_folders import is_dataset, read_dataset
+from hidegl.files.exchange.record_tables import RecordTable, read_records, stacked_records
 from hidegl.files.sheets import read_xlsx
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
 
 PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".txt")
+
+
+def read_json(path: Path) -> MemoryTable:
+    """Records of a tool, an array of objects, or one object per line."""
+    return read_records(path) or read_jsonl(path)
+
+
 READERS: dict[str, Callable[[Path], Table]] = {
     ".xlsx": read_xlsx,
-    ".jsonl": read_jsonl,
-    ".ndjson": read_jsonl,
+    ".json": read_json,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
     ".feather": read_arrow,
     ".arrow": read_arrow,
     **dict.fromkeys(PARQUET, lambda path: ParquetTable([path])),
     ".npy": read_npy,
     ".npz": read_npz,
 }
-KNOWN = ".csv, .tsv, .parquet, .xlsx, .jsonl, .feather, .arrow, .npy or .npz"
+KNOWN_JSON = (".json", ".jsonl", ".ndjson")
+KNOWN = ".csv, .tsv, .parquet, .xlsx, .json, .jsonl, .feather, .arrow, .npy or .npz"
 
 
 def open_table(path: Path, *, encoding: str | None = None, numbers: bool = False) -> Table:
     """The rows of a file, or of a folder of Parquet files. The ending of the name gives the format. With `numbers`,
     texts such as 007 in a text file are read as numbers too.
     """
+    check_readable(path)
     if not path.exists():
         here = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         close = [name for name in here if name.lower().startswith(path.stem.lower()[:4])]
         raise UsageError(
             f"no such file or folder: {path}" + (f" (there is {joined_names(sorted(close), 3)})" if close else "")
         )
+    if path.is_dir() and is_dataset(path):
+        return checked(path, lambda: read_dataset(path))
     if path.is_dir():
         files = sorted(path.glob("*.parquet")) or sorted(path.glob("*.pq"))
         if not files:
@@ -64,6 +78,13 @@ def open_tables(paths: Sequence[Path], *, encoding: str | None = None) -> Table:
     if all(ending_of(path) in PARQUET and path.is_file() for path in paths):
         return checked(paths[0], lambda: ParquetTable(list(paths)))
     tables = [open_table(path, encoding=encoding) for path in paths]
+    of_records = [table for table in tables if isinstance(table, RecordTable)]
+    if len(of_records) == len(tables) and (stacked := stacked_records(of_records, paths[0])) is not None:
+        return stacked
+    if any(table.answers for table in of_records):
+        raise UsageError(
+            f"{joined_names(paths)} have labels in different formats: give one as data, others as --labels"
+        )
     first = tables[0]
     parts, matrices = [], []
     for path, table in zip(paths, tables, strict=True):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,12 @@ class Table(ABC):
     notes: tuple[str, ...] = ()
     layout: CsvLayout | None = None
     """The layout of a text file, which the output copies."""
+
+    answers: Mapping[str, pa.Table] = MappingProxyType({})
+    """The labels that records came with, by question: lines with row, label and perhaps annotator."""
+
+    proposals: Mapping[str, pa.Table] = MappingProxyType({})
+    """The labels of models that records came with, by the name of the model."""
 
     @property
     def names(self) -> list[str]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hidegl.basics.errors import OperationError
 from hidegl.basics.whole_files import replacing
 from hidegl.files.input_rows import pyarrow_for
+from hidegl.files.sheet_writer import xlsx_writer
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 Block = Mapping[str, Any]
@@ -29,7 +30,7 @@ Block = Mapping[str, Any]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".feather", ".arrow")
-TABLES = (*DELIMITERS, ".parquet", *JSON_LINES, *ARROW)
+TABLES = (*DELIMITERS, ".parquet", ".xlsx", *JSON_LINES, *ARROW)
 LABELS = (*TABLES, ".npy")
 
 FORMULA = r"^[=+\-@\t\r]"
@@ -117,6 +118,8 @@ def writer_for(
         return json_writer
     if ending in ARROW:
         return arrow_writer
+    if ending == ".xlsx":
+        return lambda file, _: xlsx_writer(file, values_of)
     return csv_writer if has_pyarrow() else plain_csv_writer
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hidegl.basics.errors import UsageError, joined_names
 from hidegl.files.own_files import FILE, result_columns
 from hidegl.files.tables import Table
+from hidegl.intake.answered_records import only_answers
 from hidegl.intake.label_sources import LABEL_NAMES, LabelSource, Place, SourceReader
 from hidegl.intake.label_values import known
 from hidegl.spreading.labels import names_alike
@@ -42,6 +43,9 @@ class GivenLabels:
 
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
     """The labels of each person, for rows with different labels of several people."""
+
+    questions: list[str] = field(default_factory=list)
+    """What people were asked, where records came with answers."""
 
     @property
     def n_labels(self) -> int:
@@ -85,6 +89,8 @@ def find_labels(
     merged into the most frequent of them.
     """
     reader = SourceReader(table, id_column, encoding, folders)
+    if not wanted and only_answers(table, "the data") is not None:
+        wanted = list(table.answers)
     sources = [reader.read(one) for one in wanted or default_column(table, others)]
     if not sources:
         return GivenLabels(None, "")
@@ -147,6 +153,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
         [source.place for source in sources if source.place is not None],
         2 * n_suggested > int(np.sum(known(y))),
         {name: labels for source in sources for name, labels in source.disputed.items()},
+        list(dict.fromkeys(source.question for source in sources if source.question)),
     )
 
 

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from hidegl.annotation.label_files import read_label_columns, read_labels
 from hidegl.annotation.row_keys import RowKeys, placed_rows
-from hidegl.basics.errors import UsageError, did_you_mean, joined_names, refuse_address
+from hidegl.basics.confinement import CONFINEMENT
+from hidegl.basics.errors import UsageError, check_readable, did_you_mean, joined_names, refuse_address
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
+from hidegl.files.exchange.record_tables import RecordTable
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import (
     COLUMN,
@@ -31,6 +33,7 @@ from hidegl.files.own_files import (
 )
 from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
+from hidegl.intake.answered_records import AnsweredRecords, placed_lines, rows_at, rows_by_content, with_answers
 from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
 from hidegl.intake.labelled_rows import ANNOTATOR, by_annotators, placed, rows_by_number, rows_of_ids
 
@@ -63,6 +66,9 @@ class LabelSource:
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
     """The labels of each person, for rows with different labels."""
 
+    question: str = ""
+    """The question that people answered, if records came with answers."""
+
 
 @dataclass
 class SourceReader:
@@ -88,7 +94,11 @@ class SourceReader:
             return LabelSource(self.folders, "the names of folders", (FOLDERS, FOLDERS))
         if wanted in self.table.names:
             return self.of_column(str(wanted))
-        path, names = Path(wanted), self.table.names
+        if (lines := self.answers.get(str(wanted))) is not None:
+            own = replace(self.of_lines(Path(str(wanted)), MemoryTable(lines)), place=(COLUMN, str(wanted)))
+            return replace(own, words=f"the answers to {wanted!r}", question=str(wanted))
+        path, names = Path(wanted), [*self.table.names, *self.answers]
+        check_readable(path)
         if not path.exists():
             refuse_address(path)
             has = f"; the columns are {joined_names(names, 8)}" if names else "; the data has no named columns"
@@ -98,11 +108,18 @@ class SourceReader:
             raise UsageError(f"{self.option} {wanted} is a device or a pipe: name a file")
         return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
 
+    @property
+    def answers(self) -> dict[str, pa.Table]:
+        """The labels that records came with: those of models, and those of people, by their questions."""
+        return {**self.table.proposals, **self.table.answers}
+
     def read_remembered(self, place: Place, by: LabelSource) -> LabelSource:
         """The labels of a place that a file of ours stores."""
         kind, name = place
-        if kind == COLUMN and name not in self.table.names:
+        if kind == COLUMN and name not in (*self.table.names, *self.answers):
             missing = f"the column {name!r}, which is no longer in the data"
+        elif kind == FILE and CONFINEMENT.excludes(name):
+            missing = f"{name}, which is outside the folder of this server"
         elif kind == FILE and not Path(name).is_file():
             missing = f"{name}, which no longer exists: put it back, or name it with --labels as well"
         else:
@@ -160,6 +177,8 @@ class SourceReader:
             y, notes = parse_labels(as_column(values), str(path))
             return LabelSource(y, str(path), (FILE, str(path)), notes=notes)
         lines = open_table(path, encoding=self.encoding if path.suffix.lower() in DELIMITERS else None)
+        if isinstance(lines, RecordTable):
+            lines = with_answers(path, lines)
         return replace(self.of_lines(path, lines), place=(FILE, str(path)))
 
     def of_lines(self, path: Path, lines: Table) -> LabelSource:
@@ -193,6 +212,8 @@ class SourceReader:
         if key:
             ids = lines.column(key)
             return rows_of_ids(self.table.column(key), ids, path), lambda line: f"{key} {ids[line]}", []
+        if isinstance(lines, AnsweredRecords):
+            return self.rows_of_records(path, lines)
         if is_result and (moved := self.rows_of_result(path, lines, found)) is not None:
             return moved[0], lambda line: f"row {moved[0][line]}", moved[1]
         if row:
@@ -205,6 +226,19 @@ class SourceReader:
                 f"column 'row' with row numbers from 0, or name an id column of both files with --id"
             )
         return rows, lambda line: f"row {rows[line]}", []
+
+    def rows_of_records(
+        self, path: Path, lines: AnsweredRecords
+    ) -> tuple[NDArray[np.intp], Callable[[int], str], list[str]]:
+        """The rows of the records of an export by their content."""
+        where = rows_by_content(lines, self.table)
+        if not where:
+            raise UsageError(
+                f"{path}: none of its {lines.n_rows:,} labelled records is in the data: it must have a column of the "
+                f"data with the same content, such as the text, or ids that --id names"
+            )
+        rows = rows_at(where, lines.n_rows)
+        return rows, lambda line: f"row {rows[line]}", notes_of_gone(path, list(range(lines.n_rows)), where)
 
     def rows_of_result(
         self, path: Path, lines: Table, found: NDArray[Any]
@@ -243,11 +277,14 @@ class SourceReader:
                 raise UsageError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
             column = lines.column(marked.row).take(pa.array(by_number))
             rows[by_number] = rows_by_number(column, self.table.n_rows, path, marked.row)
-        y = placed(found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
+        of = by_annotators(lines, found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
         gone = notes_of_gone(path, labelled, {line: 0 for line in labelled if rows[line] >= 0})
         earlier = [(kind, str(path.parent / name) if kind == FILE else name) for kind, name in mark.sources]
         is_suggested = f"{mark.prefix}{WHY}" in lines.names
-        return LabelSource(y, str(path), notes=[*notes, *gone], earlier=earlier, is_suggested=is_suggested)
+        notes = [*notes, *gone, *of.notes]
+        return LabelSource(
+            of.y, str(path), notes=notes, earlier=earlier, is_suggested=is_suggested, disputed=of.disputed
+        )
 
     def keys_of(self, mark: Mark) -> RowKeys | None:
         """The keys of the rows, computed like those in a file of ours; None if the data lacks its id."""
@@ -274,27 +311,6 @@ def as_arrow(values: Any) -> pa.ChunkedArray:
 def numbers_in(column: pa.ChunkedArray, first: int) -> list[int]:
     """The row numbers in a file of ours, counted from 0; −1 if a person deleted the number."""
     return [value - first if isinstance(value, int) else -1 for value in column.to_pylist()]
-
-
-def placed_lines(stored: Mapping[int, tuple[int, str]], keys: RowKeys) -> dict[int, int]:
-    """The row of each line of a file of ours, by its number and its key; −1 for rows that are gone. Lines with the same
-    number and key are one row.
-    """
-    key_of: dict[int, str] = {}
-    first: dict[str, int] = {}
-    names = {}
-    for line, (number, key) in stored.items():
-        is_own = number >= 0 and key_of.setdefault(number, key) == key
-        names[line] = number if is_own else first.setdefault(key, -1 - line)
-        key_of[names[line]] = key
-    where = placed_rows(key_of, keys)
-    return {line: where[name] for line, name in names.items() if name in where}
-
-
-def rows_at(where: Mapping[int, int], n_lines: int) -> NDArray[np.intp]:
-    rows = np.full(n_lines, -1, dtype=np.intp)
-    rows[list(where)] = list(where.values())
-    return rows
 
 
 def notes_of_gone(path: Path, labelled: list[int], where: Mapping[int, int]) -> list[str]:

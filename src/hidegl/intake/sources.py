@@ -16,6 +16,7 @@ import pyarrow as pa
 from hidegl.basics.errors import OperationError, UsageError, joined_names, refuse_address
 from hidegl.files.opening import open_table, open_tables
 from hidegl.files.tables import MemoryTable, Table
+from hidegl.intake.hub_names import downloaded, is_hub_name
 from hidegl.intake.input_options import InputOptions
 
 STANDARD_INPUT = "-"
@@ -38,6 +39,9 @@ class Source:
 
     @classmethod
     def of(cls, data: list[Path]) -> Source:
+        if len(data) == 1 and is_hub_name(data[0]):
+            folder, spoken = downloaded(data[0])
+            return cls((folder,), Path(spoken.rpartition("/")[2].replace(":", "_")), spoken)
         for path in data:
             refuse_address(path)
         if Path(STANDARD_INPUT) in data:

@@ -104,8 +104,9 @@ def named_places(table: Table, wanted: Any) -> list[tuple[str, Any]]:
 
 def named_place(table: Table, text: str) -> tuple[str, str]:
     """The name of a source and its place, from COLUMN, FILE, COLUMN:NAME or FILE:NAME."""
-    if text in table.names or Path(text).exists():
-        return (text if text in table.names else Path(text).stem), text
+    named = (*table.names, *table.answers, *table.proposals)
+    if text in named or Path(text).exists():
+        return (text if text in named else Path(text).stem), text
     place, colon, name = text.rpartition(":")
     return (name, place) if colon and name and place else (text, text)
 

@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hidegl.annotation.label_schema import ENDING
-from hidegl.basics.errors import UsageError
+from hidegl.basics.errors import UsageError, check_readable
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
+from hidegl.files.exchange.prediction_matrices import with_class_order
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import numbers_of_rows
 from hidegl.files.tables import MemoryTable, Table
@@ -38,10 +39,14 @@ def probabilities_of(reader: SourceReader, place: Any) -> Any:
     if not isinstance(place, str | Path):
         return place if getattr(place, "ndim", 1) == 2 else None
     path = Path(place)
-    if place in reader.table.names or not path.is_file() or path.name.endswith(ENDING):
+    check_readable(path)
+    if place in (*reader.table.names, *reader.answers) or not path.is_file() or path.name.endswith(ENDING):
         return None
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r", allow_pickle=False)
+        named = None if array.ndim != 2 else with_class_order(path, np.array(array))
+        if named is not None:
+            return of_columns(reader, named)
         return np.array(array) if array.ndim == 2 and array.shape[1] > 1 else None
     lines = open_table(path, encoding=reader.encoding if path.suffix.lower() in DELIMITERS else None)
     return of_lines(reader, path, lines)

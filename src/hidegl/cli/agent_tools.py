@@ -1,0 +1,246 @@
+"""What an agent may do with the files below one folder. Answers are small: counts, examples and paths."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hidegl.basics.confinement import confine
+from hidegl.basics.errors import UsageError, check_distinct, check_new_file, check_readable, writing
+from hidegl.basics.whole_files import atomic_group
+from hidegl.cli.output_formats import NAMED, TABLE, OutputFormat, check_output, output_format
+from hidegl.cli.outputs import LabelledOutput, write_fitted, write_to_fill_in
+from hidegl.files.own_files import WHY
+from hidegl.intake.entrance import audit, label, read, suggest, task_of
+from hidegl.intake.results import named_rows
+from hidegl.showing.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hidegl.intake.labelled import Result
+    from hidegl.intake.tasks import Task
+
+LONGEST_TEXT, MOST_EXAMPLES, MOST_CLASSES, MOST_COLUMNS = 160, 25, 25, 40
+
+EMBEDDERS = ("minilm", "minilm+layers", "static", "words", "efficientnet", "pixels")
+"""Those that come with hidegl: others would run code of the folder, or load a model from the network."""
+
+
+@dataclass
+class AgentTools:
+    """The tools of a server, one call at a time. The data that were read last, and the last model, are kept."""
+
+    folder: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _task: tuple[Any, Task] | None = None
+    _result: tuple[Any, Result] | None = None
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()
+        confine(self.folder)
+
+    def inspect(self, data: str, text: str | None = None, embedder: str | None = None) -> dict[str, Any]:
+        """Say what a file holds: its rows, its columns, and the labels that it came with."""
+        with self._at_work():
+            task = self._read(data, text, embedder)
+            facts = task.column_facts[:MOST_COLUMNS]
+            columns = [{**fact, "examples": [short(one) for one in fact["examples"]]} for fact in facts]
+            given = task.labels
+            return {
+                "rows": task.n_rows,
+                "learned_from": str(task.columns),
+                "columns": columns,
+                "columns_not_listed": max(len(task.column_facts) - MOST_COLUMNS, 0),
+                "labels": given.n_labels,
+                "classes": [str(name) for name in given.classes[:MOST_CLASSES]],
+                "notes": [note.text for note in task.notes],
+            }
+
+    def suggest(self, data: str, n: int, output: str | None, **given: Any) -> dict[str, Any]:
+        """The rows to label next. With `output`, a file for people to fill in."""
+        with self._at_work():
+            if not 1 <= n <= MOST_EXAMPLES:
+                raise UsageError(f"n must be 1 to {MOST_EXAMPLES}, got {n}")
+            task = self._task_of(data, **given)
+            out = None if output is None else self._output(output, task, TABLE)
+            found = suggest(task, n)
+            rows = [one.row for one in found]
+            if out is not None:
+                write_to_fill_in(out, task, rows, {WHY: [one.reason for one in found]})
+            examples = [{**row, "why": one.reason} for row, one in zip(self._rows(task, rows), found, strict=True)]
+            return {"rows": examples, "wrote": [] if out is None else [self._shown(out)]}
+
+    def label(self, data: str, output: str, format: str | None, **given: Any) -> dict[str, Any]:  # noqa: A002
+        """Label every row, and write them."""
+        with self._at_work():
+            result, out, form = self._prepared(data, output, format, **given)
+            tally = write_fitted(LabelledOutput(out, form), result.task, result.model)
+            return {**self._facts(result, tally), "wrote": [self._shown(out)]}
+
+    def accept(
+        self,
+        data: str,
+        output: str,
+        precision: float,
+        review: str | None,
+        format: str | None,  # noqa: A002
+        **given: Any,
+    ) -> dict[str, Any]:
+        """Write the labels of which a share is expected to be right, and the other rows for review."""
+        with self._at_work():
+            if not 0 < precision <= 1:
+                raise UsageError(f"precision must be above 0 and at most 1, got {precision:g}")
+            result, out, form = self._prepared(data, output, format, **given)
+            left = None if review is None else self._output(review, result.task, TABLE)
+            check_distinct({"output": out, "review": left}, {})
+            acceptance = result.model.acceptance(precision)
+            tally = write_fitted(LabelledOutput(out, form, review=left), result.task, result.model, acceptance)
+            return {
+                "accepted": acceptance.n_rows,
+                "share": round(acceptance.share, 4),
+                "expected_precision": round(acceptance.expected_precision, 4),
+                **self._facts(result, tally),
+                "wrote": [self._shown(path) for path in (out, left) if path is not None],
+            }
+
+    def audit(self, data: str, n: int, **given: Any) -> dict[str, Any]:
+        """The given labels that are most probably wrong."""
+        with self._at_work():
+            task = self._task_of(data, **given)
+            judged = audit(task)
+            suspects = [one for one in judged if one.doubtful]
+            shown = suspects[: max(1, min(n, MOST_EXAMPLES))]
+            rows = self._rows(task, [one.row for one in shown])
+            found = [
+                {**row, "given": str(one.given), "proposed": str(one.proposed), "suspicion": round(one.suspicion, 4)}
+                for row, one in zip(rows, shown, strict=True)
+            ]
+            return {"judged": sum(one.judged for one in judged), "doubtful": len(suspects), "examples": found}
+
+    def report(self, data: str, output: str, **given: Any) -> dict[str, Any]:
+        """Write the report: one HTML file."""
+        with self._at_work():
+            task = self._task_of(data, **given)
+            out = self._inside(output)
+            check_new_file(out, (".html", ".htm"), force=False, option="output")
+            result = self._labelled(task, data, given)
+            with writing(out):
+                result.report(out)
+            return {"expected_accuracy": str(result.model.expected_accuracy_), "wrote": [self._shown(out)]}
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        with self._lock, atomic_group():
+            yield
+
+    def _inside(self, path: str) -> Path:
+        """A path below the folder; an error for any other, also by links."""
+        if not path or "\0" in path or path == "-" or any(sign in path for sign in "*?["):
+            raise UsageError(f"{path!r} is no name of a file: give a path below the folder of this server")
+        found = self.folder / path
+        check_readable(found)
+        if found.is_dir():
+            for part in found.rglob("*"):
+                check_readable(part)
+        return found
+
+    def _output(self, path: str, task: Task, form: OutputFormat) -> Path:
+        """A new file below the folder, which takes the place of no other."""
+        out = self._inside(path)
+        if not form.endings:
+            raise UsageError(f"format {form.name} writes a folder: use another")
+        check_output(out, form, force=False)
+        check_distinct({"output": out}, {"the data": task.source.paths})
+        return out
+
+    def _read(self, data: str, text: str | None = None, embedder: str | None = None) -> Task:
+        """The task of a file; that of the last call, if it is the same and has not changed since."""
+        path = self._inside(data)
+        if embedder is not None and embedder not in EMBEDDERS:
+            raise UsageError(f"embedder must be {', '.join(EMBEDDERS[:-1])} or {EMBEDDERS[-1]}, got {embedder!r}")
+        seen = path.stat() if path.exists() else None
+        key = (path, text, embedder, seen and (seen.st_mtime_ns, seen.st_size))
+        if self._task is None or self._task[0] != key or path.is_dir():
+            self._task = (key, read(path, text=text, embedder=embedder, cache=False))
+        return self._task[1]
+
+    def _task_of(
+        self,
+        data: str,
+        labels: Sequence[str] | None = None,
+        answers: dict[str, str] | None = None,
+        text: str | None = None,
+        embedder: str | None = None,
+    ) -> Task:
+        """The data with the labels of columns and files, and the answers of the agent, by row number."""
+        task = self._read(data, text, embedder)
+        places: list[Any] = []
+        for one in labels or ():
+            is_name = one in (*task.table.names, *task.table.answers, *task.table.proposals, "folders")
+            places.append(one if is_name else self._inside(one))
+        if answers:
+            wrong = [row for row in answers if not row.strip().isdecimal()]
+            if wrong:
+                raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}")
+            own = [] if task.y is None or labels else task.labels.places
+            places += [name for _, name in own] + [{int(row): name for row, name in answers.items()}]
+        return task_of(task, places or None, {})
+
+    def _labelled(self, task: Task, data: str, given: dict[str, Any]) -> Result:
+        """The labels of all rows; those of the last call, if it was the same."""
+        key = (self._task and self._task[0], repr(sorted(given.items())), None if task.y is None else task.y.tolist())
+        if self._result is None or self._result[0] != key:
+            self._result = (key, label(task))
+        return self._result[1]
+
+    def _prepared(self, data: str, output: str, wanted: str | None, **given: Any) -> tuple[Result, Path, OutputFormat]:
+        """The labelled rows, and where they go, which is checked before any work is done."""
+        task = self._task_of(data, **given)
+        form = NAMED[wanted] if wanted in NAMED else output_format(wanted, Path(output), self._inside(data))
+        out = self._output(output, task, form)
+        return self._labelled(task, data, given), out, form
+
+    def _facts(self, result: Result, tally: Tally) -> dict[str, Any]:
+        """How many rows each class has, how many labels are right, and rows of which the model is least confident."""
+        order = np.argsort(-tally.rows)[:MOST_CLASSES]
+        classes = [
+            {"label": str(tally.classes[i]), "rows": int(tally.rows[i]), "given": int(tally.given[i])} for i in order
+        ]
+        block = result.model.labelled_rows()
+        unsure = np.argsort(block.confidence)[:3]
+        examples = [
+            {**row, "label": str(block.labels[i]), "confidence": round(float(block.confidence[i]), 4)}
+            for row, i in zip(self._rows(result.task, unsure.tolist()), unsure, strict=True)
+        ]
+        return {
+            "rows": int(tally.rows.sum()),
+            "labels_given": int(tally.given.sum()),
+            "expected_accuracy": str(result.model.expected_accuracy_),
+            "classes": classes,
+            "least_confident": examples,
+            "notes": [note.text for note in result.notes if note.code][:MOST_EXAMPLES],
+        }
+
+    def _rows(self, task: Task, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """The rows with what a person recognises them by, in short."""
+        described = named_rows(task, rows)
+        return [{name: short(values[i]) for name, values in described.items()} for i in range(len(rows))]
+
+    def _shown(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+
+def short(value: Any) -> Any:
+    """A value as it is, or the beginning of a long text."""
+    value = value.item() if hasattr(value, "item") else value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,1 @@
+"""Formats of other tools: one module each, with a class that recognises, reads and writes its records."""
