@@ -576,7 +576,7 @@ HOSTILE = {
     ),
     "rest": ('[{"data": {"text": "a"}, "annotations": []}] x', "something follows the end of the list"),
     "numbers": ("[1, 2]", "record 1, must be an object with fields, got 1"),
-    "empty": ("[]", "holds no rows"),
+    "empty": ("[]", "has no rows"),
 }
 
 
