@@ -48,7 +48,7 @@ class RecordOutput:
             form.question = asked[0]
         labels = (*task.labels.columns, mark_column(table))
         own = [name for name in task.kept if name not in labels and fits_into_cell(table.schema.field(name).type)]
-        texts = task.columns.features if task.columns.kind == "texts" else task.identifying_columns[-1:]
+        texts = task.columns.texts or task.identifying_columns[-1:]
         texts = [name for name in texts if name in own and name != task.own_id]
         if task.columns.kind == "images":
             texts = []
