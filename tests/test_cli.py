@@ -636,7 +636,7 @@ def test_a_class_without_a_label_is_told(folder, capsys):
     hidegl("label data.csv --labels kind --effort quick")
     said = capsys.readouterr().err
     assert re.search(
-        r"\d+ rows form a group in which nothing is labelled, for example row \d+, 'r\d+'; most of them are now", said
+        r"\d+ rows form a group without any label, for example row \d+, 'r\d+'; most of them are now", said
     )
     hidegl("label data.csv --labels kind --effort quick --json --force")
     (group,) = json.loads(capsys.readouterr().out)["unfamiliar"]

@@ -177,7 +177,7 @@ def test_a_file_that_somebody_filled_in_is_never_replaced(mixed, capsys):
     pd.read_csv("t.to_label.csv").assign(label="new").to_csv("t.to_label.csv", index=False)
     before = Path("t.to_label.csv").read_bytes()
     command("suggest t.csv --labels kept -n 5 -o t.to_label.csv --force", expected=2)
-    assert "t.to_label.csv holds 5 labels that somebody filled in" in capsys.readouterr().err
+    assert "t.to_label.csv contains 5 labels that somebody filled in" in capsys.readouterr().err
     command("label t.csv --labels kept --effort quick -o t.to_label.csv --force", expected=2)
     command("suggest t.csv --labels kept -n 5 --force")
     assert Path("t.to_label.csv").read_bytes() == before

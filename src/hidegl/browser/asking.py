@@ -1,4 +1,4 @@
-"""What the page can ask for and change: from the fields of a JSON object, which may hold anything, to the session."""
+"""Requests of the page: the fields of a JSON object are checked and passed to the session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fields = dict[str, Any]
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
-    """Whether a value is a whole number that JSON and numpy hold exactly."""
+    """Whether a value is a whole number that JSON and numpy represent exactly."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
 
 
@@ -49,7 +49,7 @@ def text(fields: Fields, name: str, longest: int = 1000) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{name} must be a text, but it has half of a character") from error
+        raise UsageError(f"{name} must be a text of complete characters") from error
     return value
 
 
@@ -68,9 +68,8 @@ def precision(fields: Fields) -> float:
 
 
 def rows(session: Session, fields: Fields) -> list[int]:
-    """Rows by number; or all rows without a label that are at some points of the map, or have some words.
-
-    Of the latter, rows in `without` are left out.
+    """Rows by number; or all rows without a label at given points of the map, or with given words, except rows in
+    `without`.
     """
     if "points" not in fields and "words" not in fields:
         return wholes(fields, "rows")
@@ -82,7 +81,7 @@ def rows(session: Session, fields: Fields) -> list[int]:
 
 
 def listed(session: Session, fields: Fields) -> Any:
-    """A page of rows: named ones, those of points of the map, or those with some words."""
+    """A page of rows: by number, at points of the map, or with given words."""
     start = whole(fields, "start") if "start" in fields else 0
     return session.rows.listed(found_rows(session, fields), max(start, 0))
 
@@ -102,7 +101,7 @@ def found_rows(session: Session, fields: Fields) -> NDArray[np.intp]:
 
 
 def label(session: Session, fields: Fields) -> Any:
-    """Give rows a class by its number or by its name, or take their labels away."""
+    """Give rows a class by its number or its name, or remove their labels."""
     if isinstance(fields.get("labels"), dict):
         pairs = fields["labels"].items()
         if not all(key.isascii() and key.isdecimal() and len(key) < 16 and is_whole(value) for key, value in pairs):
@@ -121,7 +120,7 @@ def skip(session: Session, fields: Fields) -> Any:
 
 
 def change_class(session: Session, fields: Fields) -> Any:
-    """Another name, colour or key; or a new class, if no number is given."""
+    """Change the name, colour or key of a class; without a number, create a class."""
     changed: dict[str, str | None] = {}
     if "name" in fields:
         changed["name"] = text(fields, "name")

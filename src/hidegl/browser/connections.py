@@ -1,6 +1,6 @@
 """Connections on which no complete request arrives are closed after a while, and their number is limited.
 
-uvicorn waits without end for the rest of a request. Each connection takes a descriptor, of which a process has few.
+uvicorn waits forever for the rest of a request, and each connection takes one of the few descriptors of a process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 10.0
-"""How long a request may take to arrive."""
+"""The maximum time in which a request must arrive."""
 
 MOST = 64
 """The maximum number of connections at once; a page needs about eight."""

@@ -1,4 +1,4 @@
-"""What the page gets to know, as plain values for JSON."""
+"""The state for the page, as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_STARS = 1000
 
 
 def colour_of(number: int) -> str:
-    """The colour of a class that nobody chose: it never changes, however many classes come."""
+    """The default colour of a class, which does not change when further classes are added."""
     if number <= len(PALETTE):
         return PALETTE[number - 1]
     return oklch((0.64, 0.72, 0.56)[number % 3], (0.15, 0.12, 0.16)[number % 3], GOLDEN * number)
@@ -52,7 +52,7 @@ def described_classes(
 
 
 def described_trust(trust: Trust | None, kept: set[int]) -> dict[str, Any] | None:
-    """The numbers of the panel. Doubts about labels that were kept are not counted."""
+    """The numbers of the panel. Doubts that the user dismissed are not counted."""
     if trust is None:
         return None
     return {
@@ -93,7 +93,7 @@ def described_colours(colours: Colours | None) -> dict[str, Any] | None:
 
 
 def described_stars(layout: Layout | None, labels: Mapping[int, Given]) -> list[list[int]]:
-    """Of the newest labels of each class: the point, the class and the row."""
+    """The point, class and row of the newest labels of each class."""
     if layout is None:
         return []
     newer: Counter[int] = Counter()
@@ -106,7 +106,7 @@ def described_stars(layout: Layout | None, labels: Mapping[int, Given]) -> list[
 
 
 def why_asked(asked: QueuedRow, names: Mapping[int, str], published: Published) -> str:
-    """Why a row is asked for, in words."""
+    """A sentence with the reason why a row is asked."""
     stands_for = f"stands for about {asked.stands_for:,} rows" if asked.stands_for > 1 else "stands for itself"
     if not asked.likely or published.colours is None:
         return f"unlike the rows that you have seen; {stands_for}"

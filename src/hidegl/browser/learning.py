@@ -1,7 +1,6 @@
-"""Learning beside the server, in threads of its own: the newest labels win, and nothing that is asked waits for it.
-
-One thread owns the model: a quick one first, and a better one when another thread has learned it. A third thread says
-at once what new labels change on the map. All they publish is frozen, and is read from any thread.
+"""Learning in separate threads: the newest labels are used, and requests never wait for it. One thread owns the model:
+first a quick one, and a better one when another thread has learned it. A third thread computes at once what new labels
+change on the map. All published objects are frozen, so any thread can read them.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from hidegl.spreading.labels import UNLABELLED, Labels
 from hidegl.structure.structure import Structure
 
 QUEUE = 40
-"""The number of rows that are ready to be asked for."""
+"""The number of rows in the queue of cards."""
 
 NICE = 5
-"""How far learning a better model stands back behind all else: 0 not at all, 19 most."""
+"""The niceness of the thread that learns a better model, from 0 to 19 (lowest priority)."""
 
 LAST_STEP = 5.0
 """The maximum number of seconds to wait for a thread to finish its step at the end of the program."""
@@ -43,9 +42,8 @@ PATIENCE = 4.0
 
 @dataclass(frozen=True)
 class VersionedLabels:
-    """The labels to learn from, and the rows that are not to be asked for.
-
-    Classes are numbers, in the order of their names: the model gets to know their places in that order, as from a file.
+    """The labels to learn from, and the rows that are not asked. Classes are numbers in the order of their names, as
+    when labels are read from a file.
     """
 
     version: int = -1
@@ -59,16 +57,16 @@ class VersionedLabels:
 
 @dataclass(frozen=True)
 class Published:
-    """All that is known now."""
+    """The newest results of all threads."""
 
     phase: str = "starting"
-    """What is going on, in words; empty when nothing is."""
+    """The current work, in words; empty when there is none."""
 
     problem: str = ""
-    """Why the last labels could not be learned."""
+    """The error of the last labels, in words; empty without one."""
 
     has_model: bool = False
-    """Whether rows can be labelled: the first model stands."""
+    """Whether the first model exists, so that rows can be labelled."""
 
     is_best: bool = False
     layout: Layout | None = None
@@ -76,7 +74,7 @@ class Published:
     queue: tuple[QueuedRow, ...] = ()
     trust: Trust | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    """How long steps took last."""
+    """The last duration of each step."""
 
 
 class StoppedError(Exception):
@@ -84,9 +82,8 @@ class StoppedError(Exception):
 
 
 class Learner:
-    """Learns from X, and from the labels that `learn_from` names, with the parameters `how` of `AutoHiDeGL`.
-
-    `changed` is called with a word for what is new.
+    """Threads that learn from X and from the labels given to `learn_from`, with the parameters `how` of `AutoHiDeGL`.
+    `changed` is called with the name of each new result.
     """
 
     def __init__(self, X: Any, n_rows: int, how: dict[str, Any], *, changed: Callable[[str], None]) -> None:
@@ -116,13 +113,15 @@ class Learner:
             future.cancel()
 
     def learn_from(self, task: VersionedLabels) -> None:
-        """These labels replace all earlier ones, also those that wait."""
+        """Learn from these labels, in place of all earlier ones, including those in the queue."""
         with self._condition:
             self._task = task
             self._condition.notify_all()
 
     def with_best_model(self, job: Callable[[AutoHiDeGL], Any]) -> Future[Any]:
-        """What a function makes of the final model. It may relabel it, and runs when that model has been learned."""
+        """The result of a function of the final model, which may relabel it. It is called when that model has been
+        learned.
+        """
         future: Future[Any] = Future()
         with self._condition:
             if self._failure is not None:
@@ -139,7 +138,7 @@ class Learner:
 
     def _run(self, function: Callable[[], None], name: str) -> None:
         def guarded() -> None:
-            QUIET.set(True)  # the page says what there is to say
+            QUIET.set(True)  # the page shows the same facts
             try:
                 function()
             except StoppedError:
@@ -152,7 +151,7 @@ class Learner:
         thread.start()
 
     def _fail(self, error: Exception) -> None:
-        """Say that there will be no model, also to those that wait for one. Labels can still be given."""
+        """Report that there is no model, also to callers that wait for one. Labels can still be given."""
         with self._condition:
             self._failure = error
             jobs, self._jobs = self._jobs, []
@@ -167,7 +166,7 @@ class Learner:
         self._changed(what)
 
     def _learn(self) -> None:
-        """The course of the thread that owns the model."""
+        """The main function of the thread that owns the model."""
         model = self._fitted("quick", "learning your rows")
         self._publish("queue", queue=self._suggested(model, self._task), has_model=True)
         self._publish("phase", is_best=self._effort == "quick", phase="drawing the map")
@@ -189,7 +188,7 @@ class Learner:
                 if self._task.version == task.version or time.monotonic() - told > PATIENCE:
                     self._summarise(model, task)
                     told = time.monotonic()
-            except Exception as error:  # other labels may do better, so that learning goes on
+            except Exception as error:  # continue, because other labels may work
                 self._publish("phase", problem=f"these labels could not be learned: {error}")
             learned = task.version
 
@@ -212,7 +211,7 @@ class Learner:
             return self._task, better, jobs
 
     def _learn_more(self, structure: Structure) -> None:
-        """Lay out the map; then learn the better model, which has the same points, so that the map stays as it is."""
+        """Lay out the map; then learn the better model, which has the same points, so that the map does not change."""
         self._publish("map", layout=Layout.of(structure), phase="")
         if self._effort == "quick":
             return
@@ -248,7 +247,7 @@ class Learner:
     # Steps
 
     def _relabel(self, model: AutoHiDeGL, task: VersionedLabels) -> None:
-        """Label all rows from the labels: colours for the map, and rows to ask for."""
+        """Label all rows from the labels, and publish colours for the map and rows to ask."""
         if not task.can_spread:
             self._last = None
             if model.given_labels_.any:
@@ -281,7 +280,7 @@ class Learner:
             self._publish("trust", trust=trust)
 
     def _suggested(self, model: AutoHiDeGL, task: VersionedLabels) -> tuple[QueuedRow, ...]:
-        """The rows to ask for, with their three most probable classes."""
+        """The rows to ask, with their three most probable classes."""
         answered = np.union1d(task.skipped, task.labels.rows).astype(np.intp)
         free = self._n_rows - len(np.union1d(answered, model.given_labels_.rows))
         if free == 0:
@@ -297,7 +296,7 @@ class Learner:
         )
 
     def _preview(self) -> None:
-        """The course of the thread that shows at once what labels change."""
+        """The main function of the thread that previews labels."""
         preview, shown = None, -1
         while True:
             with self._condition:
@@ -325,12 +324,12 @@ class Learner:
                     colours=Colours.of(task.version, P_points, numbers, is_preview=True),
                     queue=tuple(one._replace(likely=likely.get(one.row, one.likely)) for one in waiting),
                 )
-            self._changed("queue")  # so that no card proposes what the map no longer shows
+            self._changed("queue")  # so that cards agree with the map
             self._changed("colours")
 
 
 def stand_back() -> None:
-    """Let other threads go before this one, and those that it starts, where threads have a rank."""
+    """Lower the priority of this thread and of those that it starts, if the system supports that."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 

@@ -34,12 +34,12 @@ def studio(
 ) -> NDArray[Any]:
     """Label rows in the browser, and return the labels: names, and None where there is none.
 
-    It blocks until the page is told that it is done, or until it is interrupted; labels are not lost by that.
+    It blocks until the user ends Studio on the page, or until an interruption, after which labels are still saved.
 
     Parameters
     ----------
     X : array of shape (n_rows, n_features)
-        What is learned from, such as embeddings.
+        The rows to learn from, such as embeddings.
     texts : list of str, default=None
         What is shown of the rows. None: images, if rows look like pixels, or else the nearest labelled rows.
     labels : array of shape (n_rows,), default=None
@@ -108,7 +108,7 @@ def keys_of(X: Any) -> RowKeys:
 
 
 def fingerprint(X: Any) -> str:
-    """Of the shape, and of some rows at equal distances."""
+    """A hash of the shape, and of a sample of rows at equal distances."""
     rows = np.unique(np.linspace(0, X.shape[0] - 1, min(200, X.shape[0])).astype(np.intp))
     some = X.tocsr()[rows].toarray() if hasattr(X, "tocsr") else X[rows]
     return hashlib.sha256(repr(X.shape).encode() + np.ascontiguousarray(some).tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Rows of pixels as images: which rows are such, and PNG files of them."""
+"""Rows of pixels as images: how they are recognised, and PNG files of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shape_of_pixels(names: list[str] | None, sample: NDArray[Any]) -> Shape | No
     """The shape of the images that rows are, or None.
 
     Rows are images if the number of columns is a square, all numbers of a sample are whole and from 0 to 255, the names
-    of the columns, if any, are like pixel_12, px3, p7, x8 or 9, and neighbouring pixels are more alike than others.
+    of the columns, if any, are like pixel_12, px3, p7, x8 or 9, and neighbouring pixels are more similar than others.
     """
     side = math.isqrt(sample.shape[1])
     if side < SMALLEST or side**2 != sample.shape[1]:
@@ -52,7 +52,7 @@ def shape_of_text(text: str) -> Shape:
 def png(pixels: NDArray[np.uint8]) -> bytes:
     """A PNG file of grey pixels (height, width)."""
     height, width = pixels.shape
-    lines = np.zeros((height, width + 1), np.uint8)  # each line begins with the number of its filter: none
+    lines = np.zeros((height, width + 1), np.uint8)  # each line begins with the number of its filter, 0
     lines[:, 1:] = pixels
 
     def chunk(name: bytes, content: bytes) -> bytes:

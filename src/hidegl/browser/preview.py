@@ -1,7 +1,6 @@
-"""What new labels change on the map, at once: one structure's graph answers in milliseconds.
-
-The model thinks labels over in a fraction of a second to seconds. Until then its last probabilities are corrected by
-what the new labels change on the graph, so points that the new labels do not concern stay as they are.
+"""A preview of new labels on the map, in milliseconds, by the graph of one structure. The model takes up to seconds to
+relabel. Until then, its last probabilities are multiplied by the change that the new labels cause on the graph, so
+points far from the new labels do not change.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from hidegl.spreading.rule import label_distributions
 from hidegl.structure.structure import Structure
 
 FLOOR = 0.02
-"""Added to both probabilities whose ratio corrects a third, so that no ratio is extreme."""
+"""A constant that is added to both probabilities of a ratio, so that no ratio is extreme."""
 
 
 @dataclass(frozen=True)
 class LastPrediction:
-    """What the model made of some labels: the probabilities at the points (k, c), and of the rows to ask for (q, c)."""
+    """The last predictions of the model: the probabilities at the points (k, c), and of the rows to ask (q, c)."""
 
     labels: Labels
     P_points: Matrix
@@ -42,7 +41,7 @@ class Preview:
         self._before: tuple[Labels, Labelling] | None = None
 
     def update(self, last: LastPrediction | None, labels: Labels, rows: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
-        """The probabilities at the points and of some rows with new labels, from the last last if there is one."""
+        """The probabilities at the points and of rows with new labels, from the last prediction if there is one."""
         with BLAS_THREADS.one_each():
             after = self._spreader.label(labels, ClassShares.of("auto", labels).mean)
             new_points, new_rows = after.at_points, self._of_rows(after, rows)
@@ -70,7 +69,7 @@ class Preview:
 def corrected(
     P: Matrix, before: Matrix, after: Matrix, old_classes: NDArray[np.intp], classes: NDArray[np.intp]
 ) -> Matrix:
-    """P times what changed from `before` to `after`; a new class has the probability that it has in `after`."""
+    """P times the ratio of `after` to `before`. A new class has its probability in `after`."""
     result = after.copy()
     _, old, new = np.intersect1d(old_classes, classes, return_indices=True)
     result[:, new] = P[:, old] * (after[:, new] + FLOOR) / (before[:, old] + FLOOR)

@@ -1,4 +1,4 @@
-"""What a person sees of a row: a text, an image, a table of its columns, or its nearest labelled rows."""
+"""The contents of rows for people: a text, an image, a table of columns, or the nearest labelled rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ImageOf = Callable[[int], tuple[bytes, str]]
 """From the number of a row to the content of an image file, and its media type."""
 
 SAMPLED = 500
-"""The number of rows that are looked at to tell whether they are images, and how bright they are."""
+"""The number of rows from which it is decided whether rows are images, and how bright these are."""
 
 LONGEST_TEXT = 20_000
 """The maximum number of characters of a cell that are shown."""
 
 NEAREST = 6
-"""How many labelled rows a vector is shown by."""
+"""The number of nearest labelled rows that are shown for a vector."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PixelImages:
 
 
 class RowContents:
-    """The contents of the rows of a table with the matrix X that is learned from.
+    """The contents of the rows of a table, and the matrix X to learn from.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class RowContents:
         ]
 
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        """The numbers of some rows."""
+        """The values of rows in X."""
         found = self._X.take(rows) if isinstance(self._X, Rows) else self._X[rows]
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 

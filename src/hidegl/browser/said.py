@@ -1,4 +1,4 @@
-"""What weak sources say of rows, for their cards: in words, and as first proposals."""
+"""The labels of weak sources, for cards: in words, and as first proposals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CLASSES = 100
 
 @dataclass(frozen=True)
 class SaidOfRows:
-    """The class that each source says of each row, by the name of the source; None where it says nothing (n,)."""
+    """The label of each source for each row, by the name of the source; None for rows that it does not label (n,)."""
 
     sources: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     named: Sequence[str] = ()
@@ -26,29 +26,29 @@ class SaidOfRows:
 
     @property
     def names(self) -> list[str]:
-        """The classes that the user named, and those that are said, the most frequent first, unless they are many."""
+        """The classes that the user named, and those of the sources, the most frequent first, unless they are many."""
         counts = Counter(str(one) for said in self.sources.values() for one in said.tolist() if one is not None)
         said = [name for name, _ in counts.most_common()]
         return list(dict.fromkeys([*self.named, *(said if len(said) <= MOST_CLASSES else [])]))
 
     def add_classes(self, store: LabelStore) -> None:
-        """Let the store have these classes."""
+        """Add these classes to the store."""
         there = {one.name for one in store.classes}
         for name in self.names:
             if name not in there:
                 store.new_class(name)
 
     def of_row(self, row: int) -> dict[str, str]:
-        """What each source says of a row."""
+        """The label of each source for a row."""
         found = {source: said[row] for source, said in self.sources.items()}
         return {source: str(name) for source, name in found.items() if name is not None}
 
     def in_words(self, row: int) -> str:
-        """After the reason why a row is asked for; empty if no source says anything."""
+        """A sentence that follows the reason why a row is asked; empty if no source labels it."""
         return "".join(f"; {source}: {name}" for source, name in self.of_row(row).items())
 
     def likely(self, row: int, classes: list[LabelClass]) -> tuple[tuple[int, float], ...]:
-        """The numbers of the classes that sources say, each with the share of the sources, the most frequent first."""
+        """The class numbers that sources give to a row, each with the share of the sources, the most frequent first."""
         numbers = {one.name: one.number for one in classes}
         votes = Counter(numbers[name] for name in self.of_row(row).values() if name in numbers)
         return tuple((number, n / votes.total()) for number, n in votes.most_common())

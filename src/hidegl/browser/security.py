@@ -1,4 +1,4 @@
-"""Who may talk to the server: a browser on this machine that opened the address with the token, and nobody else.
+"""Access control: only a browser on this machine that opened the address with the token may use the server.
 
 The server listens on the loopback interface. Other programs and other sites in the same browser can reach it there, so
 every request must name this server as its host (a site whose name was rebound to 127.0.0.1 names itself), come from
@@ -58,7 +58,7 @@ main {{ max-width: 32em; margin: 14vh auto; padding: 0 20px; }}
 <main><h1>This page has no key</h1><p>{OPEN_ANEW}</p><p>Your labels are saved.</p></main>
 </html>
 """
-"""For a browser that opens the page without the token, or with that of an earlier start."""
+"""The page for browsers without the token, or with that of an earlier start."""
 
 
 class TooLargeError(Exception):
@@ -66,7 +66,7 @@ class TooLargeError(Exception):
 
 
 class Guard:
-    """Lets a request through, or answers it with 400, 401, 403 or 413."""
+    """Middleware that passes a request on, or answers it with 400, 401, 403 or 413."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: set[str]) -> None:
         self._app, self._token, self._hosts = app, token, hosts
@@ -120,21 +120,21 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def _cookie_for(self, scope: Scope) -> str | None:
-        """The token, for a browser that opened the address; its scripts cannot read it, other sites cannot send it."""
+        """The cookie with the token. Scripts cannot read it, and other sites cannot send it."""
         if scope["path"] == "/" and self._has_token(scope):
             return f"{self.cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
         return None
 
 
 def address_of(scope: Scope) -> str:
-    """The address of this machine that was asked, in numbers: no name can be rebound to it."""
+    """The numeric address of this machine in the request, to which no name can be rebound."""
     address, port = scope.get("server") or ("", 0)
     address = address.removeprefix("::ffff:") if "." in address else address  # IPv4 on a socket for both
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def with_port(name: str) -> str:
-    """Browsers leave out the usual port."""
+    """The host without the default port, which browsers leave out."""
     return name if name.rpartition(":")[2].isdecimal() else f"{name}:80"
 
 
@@ -153,7 +153,7 @@ def with_headers(send: Send, cookie: str | None) -> Send:
 
 
 def limited(receive: Receive) -> Receive:
-    """Stops reading a body that grows too large: its length may not have been named, or wrongly."""
+    """A reader that stops if a body is too large, because its length may be missing or wrong."""
     read = 0
 
     async def receiving() -> Any:

@@ -1,4 +1,6 @@
-"""The addresses of the server. Every change is a POST with a small JSON object; news come as Server-Sent Events."""
+"""The addresses of the server. Every change is a POST with a small JSON object. The page receives events as Server-Sent
+Events.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ from hidegl.browser.session import Session
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 KEEP_ALIVE = 15.0
-"""Seconds after which a quiet stream says that it is still there."""
+"""The time in seconds after which a silent stream sends a comment."""
 
 GATHER = 0.02
-"""Seconds for which news are gathered before they are sent."""
+"""The time in seconds for which events are collected before they are sent."""
 
 
 def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[], None]) -> ASGIApp:
-    """The application. `hosts` are the names with port under which it may be asked for."""
+    """The application. `hosts` are the allowed host names with port."""
     stopping = asyncio.Event()
 
     async def events(_: Request) -> Response:
@@ -69,7 +71,7 @@ def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[
 
 
 def page_files() -> list[str]:
-    """The files of the page: their names are ours, never those of a request."""
+    """The routes of the page's files, by fixed names, never by names from a request."""
     return sorted(file.name for file in (files("hidegl.browser") / "page").iterdir() if not file.name.endswith(".html"))
 
 
@@ -103,7 +105,7 @@ def refused(status: int) -> Callable[[Request, Exception], Response]:
 
 
 async def news(session: Session, stopping: asyncio.Event) -> AsyncGenerator[str]:
-    """What changes, from the whole state on; several changes at once are sent as one."""
+    """The events, beginning with the complete state. Several changes at a time are sent as one."""
     loop, heard, fresh = asyncio.get_running_loop(), asyncio.Event(), {"state", "map", "colours", "queue"}
 
     def hear(what: str) -> None:

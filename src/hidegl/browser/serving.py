@@ -28,11 +28,11 @@ DEBUG = "HIDEGL_DEBUG"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a server listens, and what opens its page."""
+    """The address of a server, and the token that opens its page."""
 
     listening: socket.socket
     names: list[str]
-    """The names under which a browser may ask for it, the one to print first."""
+    """The allowed host names, the one to print first."""
 
     token: str
 
@@ -62,7 +62,9 @@ def serve(
     open_browser: bool = True,
     tell: Callable[[str], None],
 ) -> None:
-    """Serve until the page says that it is done, or Ctrl-C. `tell` gets the address as soon as it can be opened."""
+    """Serve until the user ends Studio on the page, or until Ctrl-C. `tell` is called with the address when it can be
+    opened.
+    """
     place = place or Place.at(host, port)
     server = server_of(studio_app(session, place.token, place.hosts, lambda: end(server)))
     session.start()
@@ -90,7 +92,7 @@ def show(address: str) -> None:
 
 
 def run(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Until it ends; in a notebook, whose thread runs an event loop already, in a thread of its own."""
+    """Run the server until it ends; in a notebook, whose thread runs an event loop already, in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -107,7 +109,7 @@ def run(server: uvicorn.Server, listening: socket.socket) -> None:
 
 
 def names_of(host: str) -> list[str]:
-    """The names under which a browser may ask for this address, the one to print first."""
+    """The allowed host names for this address, the one to print first."""
     loopback = ["127.0.0.1", "localhost"]
     if host in ("127.0.0.1", "localhost"):
         return loopback
@@ -126,13 +128,13 @@ def end(server: uvicorn.Server) -> None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; 0 is any free port."""
+    """A socket that listens at this address; port 0 is any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen()  # from here on a browser can connect, and waits until the server answers
+        listening.listen()  # from here on, a browser can connect and wait
     except OSError as error:
         listening.close()
         raise UsageError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error

@@ -28,11 +28,11 @@ from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.spreading.labels import Labels
 
 Heard = Callable[[str], None]
-"""Called with a word for what is new: phase, queue, map, colours, trust or state."""
+"""A function that is called with the name of an event: phase, queue, map, colours, trust or state."""
 
 
 class Exports(Protocol):
-    """Writes files beside the data."""
+    """A function that writes files next to the data."""
 
     @property
     def kinds(self) -> tuple[str, ...]: ...
@@ -43,7 +43,7 @@ class Exports(Protocol):
 
 
 class Session:
-    """What the server asks, and what it may change."""
+    """A session: all that the server reads or changes."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Session:
     # Listening
 
     def listen(self, heard: Heard) -> Callable[[], None]:
-        """Call a function at each change, until what this returns is called."""
+        """Call a function at each event. Returns a function that ends this."""
         self._heard.append(heard)
         return lambda: self._heard.remove(heard)
 
@@ -100,7 +100,7 @@ class Session:
         self._notify(what)
 
     def _learn(self) -> None:
-        """Let the learner know the labels, if they are others."""
+        """Send the labels to the learner, if they have changed."""
         with self._mutex:
             names = {one.number: one.name for one in self.store.classes}
             labels = as_labels(self.store.labels(), names, self.store.n_rows)
@@ -173,14 +173,14 @@ class Session:
         return {**self._acted(), "made": made.number}
 
     def change(self, action: Callable[[LabelStore], Any]) -> dict[str, Any]:
-        """Anything else that the store can do. Of an undo or redo, what was done, and the row if it was one."""
+        """Call another method of the store. For an undo or redo, returns what was done, and the row if it was one."""
         did = action(self.store)
         if not isinstance(did, Batch):
             return self._acted()
         return {**self._acted(), "did": did.words, "row": did.rows[0] if len(did.rows) == 1 else None}
 
     def files(self, accept: float | None) -> dict[str, Any]:
-        """Which files an export writes, and where."""
+        """The files that an export writes."""
         exports = self._exports
         found = {} if exports is None else {kind: exports.paths(kind, accept) for kind in exports.kinds}
         folders = {str(path.parent) for paths in found.values() for path in paths}
@@ -217,15 +217,14 @@ class Session:
         return {"wrote": [str(path) for path in self.learner.with_best_model(write).result()]}
 
     def names(self) -> dict[int, str]:
-        """The name of the class of each labelled row, in the order of the rows."""
+        """The class name of each labelled row, in the order of the rows."""
         classes, labels = {one.number: one.name for one in self.store.classes}, self.store.labels()
         return {row: classes[labels[row].label] for row in sorted(labels)}
 
 
 def as_labels(given: dict[int, Given], names: Mapping[int, str], n_rows: int) -> Labels:
-    """For the model: classes are numbers, so that a new name is no new label.
-
-    They are in the order of their names, as in an export: folds and sums depend on the order, if only a little.
+    """Labels for the model. Classes are numbers, so that renaming changes no label. They are in the order of their
+    names, as in an export, because folds and sums depend slightly on the order.
     """
     rows = np.array(sorted(given), dtype=np.intp)
     classes = sorted({one.label for one in given.values()}, key=lambda number: names.get(number, ""))

@@ -1,4 +1,4 @@
-"""What the page shows of rows: cards, lists, doubts, regions and groups."""
+"""Rows as the page shows them: cards, lists, doubts, regions and groups."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hidegl.browser.said import SaidOfRows
 from hidegl.browser.snapshots import Layout, QueuedRow
 
 READY = 8
-"""How many cards a page gets in advance."""
+"""The number of cards that are sent in advance."""
 
 PAGE = 60
-"""How many rows a page gets at a time."""
+"""The number of rows that are sent at a time."""
 
 HEAP = 500
 """The maximum number of rows of a region or a group that a page can list."""
 
 
 class ShownRows:
-    """Rows with their contents, their labels, and what the model says of them."""
+    """Rows with their contents, labels and predictions."""
 
     def __init__(self, store: LabelStore, contents: RowContents, learner: Learner, said: SaidOfRows) -> None:
         self.store, self.contents, self.learner, self.said = store, contents, learner, said
@@ -66,18 +66,18 @@ class ShownRows:
         ]
 
     def _likely(self, asked: QueuedRow) -> tuple[tuple[int, float], ...]:
-        """The classes that the model proposes; before there is one, those that weak sources say."""
+        """The classes that the model proposes; before there is a model, those of weak sources."""
         return asked.likely or self.said.likely(asked.row, self.store.classes)
 
     def _near(self, row: int, labels: dict[int, Given]) -> list[list[int]]:
-        """The nearest labelled rows with their classes, where a row has nothing else to show."""
+        """The nearest labelled rows with their classes, for rows without other contents."""
         if self.contents.kind != "vector":
             return []
         labelled = np.array([other for other in labels if other != row], dtype=np.intp)
         return [[other, labels[other].label] for other in self.contents.nearest(row, labelled)]
 
     def listed(self, rows: NDArray[np.intp], start: int = 0) -> dict[str, Any]:
-        """A page of rows with their labels, or the class that the model proposes; and how many have no label."""
+        """A page of rows with their labels or proposed classes, and the number of rows without a label."""
         labels, trust, names = self.store.labels(), self.learner.now.trust, {one.number for one in self.store.classes}
         some = rows[start : start + PAGE].tolist()
         listed = []
@@ -92,7 +92,7 @@ class ShownRows:
         return {"total": len(rows), "open": n_open, "start": start, "rows": listed}
 
     def rows_of_points(self, points: Sequence[int], *, around: bool = False) -> NDArray[np.intp]:
-        """The rows of points of the map, and of points beside them, the least sure first."""
+        """The rows of points of the map and of neighbouring points, the least confident first."""
         now = self.learner.now
         layout = self._layout()
         chosen = np.asarray(points, dtype=np.intp)
@@ -105,7 +105,7 @@ class ShownRows:
         return rows if now.trust is None else rows[np.argsort(now.trust.confidence[rows], kind="stable")]
 
     def doubts(self) -> list[dict[str, Any]]:
-        """Labels that are probably wrong, the most doubtful first; not those that were kept."""
+        """Labels that are probably wrong, the most doubtful first, without those that the user dismissed."""
         trust, labels = self.learner.now.trust, self.store.labels()
         names = {one.number for one in self.store.classes}
         found = [
@@ -144,18 +144,18 @@ class ShownRows:
         return {"total": len(rows), "regions": found}
 
     def groups(self) -> list[dict[str, Any]]:
-        """Groups of rows in which nothing is labelled."""
+        """Groups of rows without any label."""
         trust, labels = self.learner.now.trust, self.store.labels()
         found = []
         for group in () if trust is None else trust.groups:
             rows = np.concatenate([group.examples, np.setdiff1d(group.rows, group.examples)])
             open_rows = np.array([row for row in rows.tolist() if row not in labels], dtype=np.intp)
-            if len(open_rows) == len(rows):  # one label, and the group is no longer unknown
+            if len(open_rows) == len(rows):  # groups with a label are left out
                 found.append({"number": int(group.label), "n_rows": len(rows), **self._heap(open_rows)})
         return found
 
     def _heap(self, rows: NDArray[np.intp]) -> dict[str, Any]:
-        """Some rows that stand for others, and the numbers of as many as can be listed."""
+        """Typical rows, and the numbers of the rows that can be listed."""
         return {"examples": self.contents.of(rows[:3].tolist()), "rows": rows[:HEAP].tolist()}
 
     def _layout(self) -> Layout:

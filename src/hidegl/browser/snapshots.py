@@ -1,4 +1,4 @@
-"""What the learner publishes: frozen answers that any thread may read."""
+"""Snapshots: frozen results of the learner that any thread may read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hidegl.structure.structure import Structure
 from hidegl.structure.tree import adjacency, edges
 
 PRECISIONS = tuple(round(0.5 + 0.01 * step, 2) for step in range(50))
-"""From 0.50 to 0.99: the places of the slider."""
+"""The values of the slider, from 0.50 to 0.99."""
 
 MOST_GROUPS = 30
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The points of the map and their tree; it is the same for all labels."""
+    """The points of the map and their tree, which do not depend on labels."""
 
     structure: Structure
     positions: Matrix
@@ -38,7 +38,7 @@ class Layout:
     """For each point, the row with the largest assignment to it, or −1."""
 
     point_of: NDArray[np.int32]
-    """The point that each row belongs to most (n,)."""
+    """The nearest point of each row (n,)."""
 
     @classmethod
     def of(cls, structure: Structure) -> Layout:
@@ -64,7 +64,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Colours:
-    """The class of each point, by its number, and how sure it is; a preview, or what the model says."""
+    """The class number and the confidence of each point, from a preview or from the model."""
 
     version: int
     classes: NDArray[np.intp]
@@ -77,7 +77,7 @@ class Colours:
 
 
 class QueuedRow(NamedTuple):
-    """A row to label next, why, and its most probable classes by number."""
+    """A row to label next, the reason, and its most probable classes by number."""
 
     row: int
     stands_for: int
@@ -95,7 +95,7 @@ class Doubt(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """How many labels can be accepted at a precision, and from which confidence on."""
+    """The number of labels that can be accepted at a precision, and their least confidence."""
 
     precision: float
     n_rows: int
@@ -105,14 +105,14 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True)
 class Trust:
-    """What the model says of all rows, and how far to believe it."""
+    """The predictions for all rows, and their expected accuracy."""
 
     version: int
     n_labels: int
-    """How many labels the model learned from."""
+    """The number of labels that the model learned from."""
 
     numbers: NDArray[np.int32]
-    """The class of each row, by its number (n,)."""
+    """The class number of each row (n,)."""
 
     confidence: NDArray[np.float32]
     expected: ExpectedAccuracy
@@ -127,7 +127,7 @@ class Trust:
 
     @classmethod
     def of(cls, version: int, model: AutoHiDeGL, numbers: NDArray[np.intp]) -> Trust:
-        """One pass over the rows, and what follows from it. The classes of the model are places in `numbers`."""
+        """Compute the summary by one pass over the rows. The classes of the model are indices of `numbers`."""
         tally, rows = tally_of(model), model.labelled_rows()
         accepted = [(precision, model.acceptance(precision)) for precision in PRECISIONS]
         doubts = [Doubt(one.row, one.given, one.proposed, one.suspicion) for one in model.audit() if one.doubtful]

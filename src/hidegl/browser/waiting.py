@@ -1,4 +1,4 @@
-"""The page before Studio: how far texts or images are embedded, which may take minutes."""
+"""The page before Studio, which shows the progress of embedding texts or images."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hidegl.browser.server import page_file
 from hidegl.browser.serving import Place, end, server_of
 
 PATIENCE = 1.0
-"""Seconds of work after which the page is opened; less is not worth a page of its own."""
+"""The time of work in seconds after which the page is opened."""
 
 
 class WaitingPage:
-    """While it is entered, work that reports its progress is shown on a page. The page becomes Studio afterwards."""
+    """A context in which progress is shown on a page, which becomes Studio afterwards."""
 
     def __init__(self, place: Place, title: str, opened: Callable[[], None]) -> None:
         self.place, self._title, self._opened = place, title, opened
@@ -41,7 +41,7 @@ class WaitingPage:
             self._thread.join()
 
     def passed(self, what: str, share: float, left: str) -> None:
-        """What is being done, how much of it is done, and the time left in words."""
+        """The current work, the share of it that is done, and the time left in words."""
         self._said = {"title": self._title, "what": ", ".join(filter(None, [what, left])), "share": share}
         if not self.is_open and time.monotonic() - self._begun > PATIENCE:
             self._open()
@@ -55,7 +55,7 @@ class WaitingPage:
         ]
         app = Guard(Starlette(routes=routes), self.place.token, self.place.hosts)
         self._server = server_of(app)
-        listening = self.place.listening.dup()  # which the server closes when it ends
+        listening = self.place.listening.dup()  # the server closes the socket when it ends
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         self._opened()

@@ -10,7 +10,7 @@ from typing import Any
 INTERRUPTED = "interrupted, nothing was left half-written"
 
 INTERRUPTED_CODE = 130
-"""The exit code after Ctrl-C, of typer and of shells."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def stop(*_: Any) -> None:
-    """Ctrl-C before anything has begun: an import that is broken off would say so in its own words."""
+    """Ctrl-C during imports, which would raise errors of their own."""
     sys.stderr.write(f"hidegl: {INTERRUPTED}\n")
     sys.stderr.flush()
     os._exit(INTERRUPTED_CODE)

@@ -1,6 +1,6 @@
 """The commands. Each reads, learns, writes and reports, with the other modules of this folder.
 
-These are imported when a command runs: numerical libraries take a second, and help should not.
+These are imported when a command runs, because numerical libraries take a second.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def go(folder: Path, run: Callable[[list[str]], int]) -> None:
     X, truth = X[order].astype(int), truth[order]
     write_csv(folder / "digits.csv", X[:-N_NEW])
     write_csv(folder / "new.csv", X[-N_NEW:])
-    (folder / "to_label.csv").unlink(missing_ok=True)  # which the last demo filled in, and no command replaces
+    (folder / "to_label.csv").unlink(missing_ok=True)  # the last demo filled it in, so no command replaces it
     console.print(f"{len(X) - N_NEW:,} images of digits, 64 pixels each, are in {folder / 'digits.csv'}.\n")
 
     def step(why: str, command: str) -> None:

@@ -108,7 +108,7 @@ def inspect_model(model: Path, screen: Screen) -> None:
 
 
 def described_embedder(values: dict[str, Any]) -> str:
-    """What a model was made from, in words."""
+    """In words, the data that a model was made from."""
     if values["kind"] == "table":
         columns = joined_names((f"{column['name']} ({column['kind']})" for column in values["columns"]), 12)
         return f"columns of a table: {columns}"

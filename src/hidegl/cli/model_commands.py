@@ -113,7 +113,7 @@ def report(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report from a saved model. With the data that it was made from, the report shows what rows are.
+    """Write a report from a saved model. With the data of its fit, the report shows the rows.
 
     [dim]hidegl report digits.hidegl digits.csv -o report.html[/]
     """
@@ -158,7 +158,7 @@ def read_model(path: Path) -> Model:
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
-    """Raise an error if a damaged file holds an embedder of other vectors than those that its model learned from."""
+    """Raise an error if the embedder of a damaged file makes other vectors than those of the fit."""
     if embedder is None:
         return
     if embedder.kind == "table with text":
@@ -173,7 +173,7 @@ def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
 
 
 def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
-    """The embedder of a model, which is not another one than that with this name."""
+    """The embedder of a model, whose name is checked if one is given."""
     from hidegl.embedding import load_embedder
     from hidegl.intake.text_rows import functions_of_this_folder
 

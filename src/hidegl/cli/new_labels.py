@@ -1,4 +1,4 @@
-"""How far to trust the labels of new rows: which rows are unlike all that a model has learned from."""
+"""How reliable labels of new rows are: which rows differ from all rows of the fit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hidegl.showing.tallies import Tally
 
 
 def familiarity_of(model: Model, task: Task) -> NDArray[np.float64]:
-    """How near each row is to any label; 0 if it is empty. Weak sources alone may label every row: then it is 1."""
+    """The familiarity of each row; 0 for empty rows. It is 1 if there are labels of weak sources only."""
     if not len(model.given_labels_.rows):
         return np.where(are_empty(task), 0.0, 1.0)
     return np.where(are_empty(task), 0.0, np.asarray(model.familiarity(task.rows)))
 
 
 def are_empty(task: Task) -> NDArray[np.bool_]:
-    """Which rows hold nothing that the model learned from."""
+    """Which rows are empty in all columns of the fit."""
     chosen = task.columns
     kinds = {name: chosen.kinds.get(name, Kind("text")) for name in chosen.features}
     if chosen.kind not in ("texts", "table") or task.table.on_disk:
@@ -37,7 +37,7 @@ def are_empty(task: Task) -> NDArray[np.bool_]:
 def show_trust_in_new(
     screen: Screen, model: Model, task: Task, embedder: Embedder | None, tally: Tally, familiarity: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Say which rows are unlike those that the model knows, as facts for JSON too."""
+    """Report rows that differ from those of the fit, also as facts for JSON."""
     n_rows, n_empty = len(familiarity), int(are_empty(task).sum())
     n_unfamiliar = int(np.sum(familiarity < 1)) - n_empty
     if n_empty:

@@ -47,7 +47,7 @@ def output_path(
 ) -> Path:
     """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it).
 
-    A file that a person has filled in is never replaced. If none was named, the next free number is used.
+    A file that a person has filled in is never replaced: without a given name, the next free number is added.
     """
     if given == Path(STANDARD_INPUT):
         return standard_output(form if form.name != TABLE.name else NAMED["csv"])
@@ -60,12 +60,12 @@ def output_path(
             path = not_filled_in(path)
     check_output(path, form, force=force)
     if n := n_filled_in(path):
-        raise UsageError(f"-o {path} holds {n:,} labels that somebody filled in: name another file")
+        raise UsageError(f"-o {path} contains {n:,} labels that somebody filled in: name another file")
     return path
 
 
 def not_filled_in(path: Path) -> Path:
-    """The same path, or the next with a number at the end of its name, that holds no labels of a person."""
+    """The path, or the next one with a number at the end of its name, without labels of a person."""
     found, number = path, 1
     while n_filled_in(found):
         number += 1
@@ -186,12 +186,14 @@ def write_fitted(to: LabelledOutput, task: Task, model: Model, acceptance: Accep
 
 
 def kept_in(out: Path, task: Task) -> list[str]:
-    """The columns of the input that go to a file: all that are kept, but to CSV only those that fit into a cell."""
+    """The columns of the input that are written: to CSV, only those whose values fit into cells."""
     kinds = {name: task.table.schema.field(name).type for name in task.kept}
     lost = [] if out.suffix.lower() not in DELIMITERS else [name for name in kinds if not fits_into_cell(kinds[name])]
     if lost:
         held = joined_names(f"{name!r} ({spoken(kinds[name])})" for name in lost)
-        warn_user(f"{out.name} is written without {held}, which no cell can hold: -o OUT.parquet or OUT.jsonl keeps it")
+        warn_user(
+            f"{out.name} is written without {held}, which does not fit into cells: -o OUT.parquet or OUT.jsonl has it"
+        )
     return [name for name in kinds if name not in lost]
 
 
@@ -214,7 +216,7 @@ class InputColumns:
 
 
 def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str, Any]) -> None:
-    """Write some rows with columns of ours and a blank label."""
+    """Write rows with columns of ours and a blank label."""
     described = named_rows(task, rows)
     fill_in = FillIn.of(task, [name for name in described if name != "row"], tuple(ours), out.parent)
     columns = {name: [as_python(value) for value in values] for name, values in ours.items()}
@@ -223,7 +225,7 @@ def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str,
 
 
 def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
-    """Write all given labels with the probability that they are wrong, and a blank for a better one."""
+    """Write all given labels with the probability that they are wrong, and a blank for a correction."""
     ours = {name: [getattr(one, name) for one in judged] for name in ("given", "proposed", "suspicion", "judged")}
     write_to_fill_in(out, task, [one.row for one in judged], ours)
 

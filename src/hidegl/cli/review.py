@@ -11,7 +11,7 @@ from hidegl.basics.errors import UsageError
 from hidegl.cli.options import Accept, Data, Effort, Embedder, Force, Id, Json, Labels, Output, Quiet, Seed, Text, Weak
 
 FILES = ("to_label", "review", "audit")
-"""How files for people are called, next to the data."""
+"""The names of files for people, next to the data."""
 
 DEFAULT_PRECISION = 0.95
 
@@ -37,7 +37,7 @@ def review(
     """Fold in what you filled into files for review, label again, and write the next file.
 
     It finds the files that `label --accept`, `suggest` and `audit -o` wrote next to DATA, takes those with answers, and
-    goes on as `hidegl label --accept 0.95` would. Earlier labels stay: each of these files remembers where they are.
+    goes on as `hidegl label --accept 0.95` would. Earlier labels are used too: each of these files stores their places.
 
     [dim]hidegl review tickets.csv[/]
     """

@@ -1,6 +1,5 @@
-"""How a command ends: with one line and an exit code, never with a traceback.
-
-Wrong use gives 2, a failure 1, an interruption 130, and a reader that needs no more, such as `head`, 0.
+"""The end of a command: one line and an exit code, never a traceback. The code is 2 for wrong use, 1 for a failure, 130
+for an interruption, and 0 if the reader of a pipe, such as `head`, has ended.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ ClickUsageError: Any = typer.BadParameter.__bases__[0]
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 AT_WORK = 1.0
-"""How many seconds an interrupted command may take to end."""
+"""The time in seconds that an interrupted command may take to end."""
 
 
 class Interrupts:
-    """Ctrl-C and SIGTERM while a command runs: both end it in order."""
+    """A handler of Ctrl-C and SIGTERM that lets the command clean up."""
 
     def __init__(self) -> None:
         self.came, self._last = False, float("-inf")
@@ -52,7 +51,7 @@ class Interrupts:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _interrupt(self, *_: object) -> None:
-        """A second one, while the first is still at work, changes nothing."""
+        """Interrupt the command, unless an interruption is being handled."""
         now, before = time.monotonic(), self._last
         self.came, self._last = True, now
         if now - before > AT_WORK:
@@ -63,7 +62,7 @@ def run(arguments: list[str]) -> int:
     """Run a command and return its exit code. An error prints one line, never a traceback."""
     with Interrupts() as interrupts:
         message, code = ended(arguments)
-        if interrupts.came and code:  # libraries that are broken off at work say so in words of their own
+        if interrupts.came and code:  # interrupted libraries raise errors of their own
             message, code = INTERRUPTED, INTERRUPTED_CODE
         if message:
             errors = Console(stderr=True, highlight=False)
@@ -72,10 +71,10 @@ def run(arguments: list[str]) -> int:
 
 
 def ended(arguments: list[str]) -> tuple[str, int]:
-    """Run a command: what is to be said at its end, and its exit code."""
+    """Run a command, and return its last message and its exit code."""
     try:
         code = int(app(arguments, prog_name="hidegl", standalone_mode=False) or 0)
-        sys.stdout.flush()  # a reader that is gone is noticed here, and not at the end of the process
+        sys.stdout.flush()  # raises an error here if the reader has ended
         return (INTERRUPTED if code == INTERRUPTED_CODE else "", code)
     except typer.Exit as end:
         return "", end.exit_code
@@ -92,7 +91,7 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     except (OperationError, DamagedFileError) as error:
         return str(error), 1
     except MemoryError as error:
-        ours = str(error) if type(error) is MemoryError else ""  # others tell of arrays and allocations
+        ours = str(error) if type(error) is MemoryError else ""  # those of libraries are about arrays and allocations
         return ours or "there is not enough memory: close other programs, or convert the data to Parquet", 1
     except Exception as error:
         if DEBUG in os.environ:
@@ -100,7 +99,7 @@ def ended(arguments: list[str]) -> tuple[str, int]:
         if isinstance(error, OSError) and error.errno:
             return f"cannot read {error.filename or 'the data'}: {error.strerror}", 1
         if isinstance(error, OSError | UnicodeDecodeError) or type(error).__name__ == "ArrowInvalid":
-            # deep inside a file, after a right beginning
+            # inside of a file with a valid beginning
             return "the data cannot be read: its file is damaged", 1
         own = traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE)
         if own and type(error) in (ValueError, ImportError):

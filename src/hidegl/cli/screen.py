@@ -21,11 +21,11 @@ from hidegl.intake.notes import ATTENTION, Note, Notes
 LONGEST_CELL, WIDEST = 60, 10_000
 
 NOTHING = "–"
-"""In place of a number that there is not."""
+"""The text for a missing number."""
 
 
 class PipedConsole(Console):
-    """A console whose reader may end first, as `head` does: that is an exception as for any other writer."""
+    """A console that raises BrokenPipeError if its reader, such as `head`, has ended."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -60,7 +60,7 @@ class Screen:
         return not (self.as_json or self.quiet)
 
     def course(self) -> Course:
-        """One bar for all that a command does."""
+        """One bar for all work of a command."""
         return Course(verbose=self.verbose)
 
     def note(self, name: str, text: str) -> None:

@@ -100,7 +100,7 @@ def studio(
         check_network(host, screen, allowed=allow_network)
     source = sources.Source.of(data)
     store = store_of(source.path)
-    if source.path.exists():  # or else reading says what is missing
+    if source.path.exists():  # otherwise, reading raises the error
         check_writable(store)
     asked = InputOptions(
         labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
@@ -129,7 +129,7 @@ def check_network(host: str, screen: Screen, *, allowed: bool) -> None:
 
 
 def store_of(data: Path) -> Path:
-    """The file of labels, beside the data."""
+    """The file of labels, next to the data."""
     from hidegl.annotation.label_schema import ENDING
 
     path = data.absolute()
@@ -137,7 +137,7 @@ def store_of(data: Path) -> Path:
 
 
 def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str, seed: int) -> Session:
-    """The session of a file, with the labels that it came with."""
+    """The session of a file, with the labels in the data."""
     from hidegl.annotation.label_store import LabelStore
     from hidegl.browser.pixel_images import shape_of_text
     from hidegl.browser.row_contents import RowContents
@@ -170,7 +170,7 @@ def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str,
 
 
 def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
-    """Give the store the labels that came with the data, and say which names were changed."""
+    """Import the labels in the data into the store, and report changed names."""
     import numpy as np
 
     from hidegl.intake.label_values import known
@@ -189,7 +189,7 @@ def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
 
 @dataclass(frozen=True)
 class FilesBeside:
-    """What `hidegl label` would write, beside the data."""
+    """Files that `hidegl label` would write, next to the data."""
 
     task: Task
     store: Path
@@ -197,7 +197,7 @@ class FilesBeside:
     kinds: tuple[str, ...] = ("csv", "parquet", "model", "report")
 
     def paths(self, kind: str, accept: float | None) -> list[Path]:
-        """The file, and that of the rows to review if only some labels are accepted; never one that was read."""
+        """The output, and the file of rows to review if only some labels are accepted; never a file that was read."""
         from hidegl.basics.errors import check_new_file, replaces
         from hidegl.cli.outputs import default_output, not_filled_in
 

@@ -1,4 +1,4 @@
-"""How far to trust the labels of a command: expected accuracy, accepted labels, and rows of no known class."""
+"""How reliable the labels are: expected accuracy, accepted labels, and rows of unlabelled classes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_GIVEN_LABELS = (
 )
 
 WORTH_TUNING = 0.9
-"""If fewer labels than this share are expected to be right, tuning is proposed."""
+"""The maximum expected accuracy for which tuning is proposed."""
 
 
 def check_accept(accept: float | None) -> None:
@@ -45,7 +45,7 @@ def check_accept(accept: float | None) -> None:
 
 
 def review_path(data: Path, output: Path | None, accept: float | None, *, force: bool) -> Path | None:
-    """The file for the rows to review, named like the output if that was named; None where all labels are kept."""
+    """The file for the rows to review, named like the output if that was named; None without `accept`."""
     if accept is None:
         return None
     named = data if output is None or output == Path(STANDARD_INPUT) else output
@@ -75,7 +75,7 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
 def show_trust(
     screen: Screen, task: Task, model: CalibratedModel, tally: Tally, acceptance: Acceptance | None
 ) -> dict[str, Any]:
-    """Say how many labels are right, how many are accepted, and where nothing is labelled."""
+    """Report the expected accuracy, the accepted labels, and groups without labels."""
     expected = model.expected_accuracy_
     if tally.found.any():
         screen.note("expected", f"{expected}; {model.majority_}")
@@ -101,7 +101,7 @@ def show_trust(
 
 
 def show_sources(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
-    """Say how far each weak source is believed."""
+    """Report the accuracy of each weak source."""
     for source in model.sources_:
         screen.note("source", f"{source.name}: {source}")
         if source.confused:
@@ -113,7 +113,7 @@ def show_sources(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
 
 
 def show_suspects(screen: Screen, task: Task, model: AutoHiDeGL) -> dict[str, Any]:
-    """Say how far each weak source is believed, and which of its labels are most probably wrong."""
+    """Report the accuracy of each weak source, and its labels that are most probably wrong."""
     facts = show_sources(screen, model)
     for source, told in zip(model.sources_, facts.get("sources", ()), strict=True):
         told |= show_worth(screen, model, source.name)
@@ -148,7 +148,7 @@ def source_facts(source: JudgedSource) -> dict[str, Any]:
 
 
 def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
-    """Say how much each view of the rows counts."""
+    """Report the weight of each view of the rows."""
     weights = model.settings_.get("view_weights")
     if weights is None:
         return {}
@@ -157,8 +157,8 @@ def show_views(screen: Screen, model: CalibratedModel) -> dict[str, Any]:
 
 
 def show_tuning(screen: Screen, task: Task, model: CalibratedModel) -> None:
-    """Say that --tune may help where the last layer of the sentence model, which is that of topics, counts less than
-    the earlier ones.
+    """Propose --tune if the last layer of the sentence model, which represents topics, has less weight than earlier
+    ones.
     """
     embedder, weights = task.embedder, model.settings_.get("view_weights", {})
     embedder = embedder.texts if isinstance(embedder, TableWithText) else embedder
@@ -169,7 +169,7 @@ def show_tuning(screen: Screen, task: Task, model: CalibratedModel) -> None:
 
 
 def show_unseen(screen: Screen, model: CalibratedModel) -> float:
-    """Say how many rows may be of a class that has no label."""
+    """Report how many rows may be of a class without labels."""
     labels = model.given_labels_
     unseen = model.unseen_
     free = np.ones(labels.n_rows, dtype=bool)
@@ -181,7 +181,7 @@ def show_unseen(screen: Screen, model: CalibratedModel) -> float:
 
 
 def show_gain(screen: Screen, task: Task, model: CalibratedModel) -> dict[str, Any]:
-    """Say what a few more labels would gain."""
+    """Report the expected gain of a few more labels."""
     if task.table.n_rows - task.labels.n_labels < MORE_LABELS:
         return {}
     gain = 100 * model.expected_gain(MORE_LABELS)
@@ -205,13 +205,13 @@ def show_acceptance(screen: Screen, acceptance: Acceptance | None) -> dict[str, 
 
 
 def described_group(task: Task, group: UnfamiliarGroup) -> str:
-    """A group of rows in which nothing is labelled, in words."""
+    """A sentence about a group of rows without labels."""
     described = named_rows(task, group.examples[:1])
     *_, last = described.values()
     example = f"row {group.examples[0]:,}"
     if len(described) > 1 and last[0] not in (None, ""):
         example += f", {in_short(last[0])!r}"
     return (
-        f"{len(group.rows):,} rows form a group in which nothing is labelled, for example {example}; most of them are "
+        f"{len(group.rows):,} rows form a group without any label, for example {example}; most of them are "
         f"now labelled {group.label!s}"
     )

@@ -1,4 +1,4 @@
-"""Vectors of what people have: texts, images and tables. Each is a scikit-learn transformer."""
+"""Vectors of texts, images and tables, by scikit-learn transformers."""
 
 from __future__ import annotations
 

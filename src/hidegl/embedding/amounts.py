@@ -2,7 +2,7 @@
 
 A cell is a sign or parentheses, a currency, digits with a decimal sign and separators of thousands, and a unit. The
 column decides whether point or comma is the decimal sign: it is the comma in "1.004,86" and "17,7", and the point in
-"0.5" and "1,004.86". A column has one unit. Cells with another one are not understood: 5 g are not 5 kg. A time such as
+"0.5" and "1,004.86". A column has one unit. Cells with another unit have no value: 5 g are not 5 kg. A time such as
 "2:05:30" is a number of seconds, and "2:05" one of minutes.
 """
 
@@ -22,7 +22,7 @@ from hidegl.embedding.cell_words import by_text
 CURRENCIES = r"[$€£¥₹₽₩₺₪฿¢]|US\$|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|R\$|Rs\.?|kr\.?|Fr\.?|zł"
 MINUS = "\u2212\u2013-"
 SPACES = " '\u2019\u202f\u2009"
-"""Signs that separate thousands, besides point and comma."""
+"""Signs that separate thousands, in addition to point and comma."""
 
 NO_UNIT = r"\s\d().,;:+!?\"'=<>#|\\_-"
 AMOUNT = re.compile(
@@ -41,18 +41,18 @@ CODE = re.compile(r"[-+]?0[0-9xX]|\+\d{7,}|\d{16,}$")
 """Amounts have no leading zeros, so digits after one are a code, and so are phone numbers and 16 digits."""
 
 LONGEST = 40
-"""A longer cell is no number."""
+"""The maximum length of a number."""
 
 
 class Amount(NamedTuple):
-    """The parts of a cell that is a number, before it is known what its points and commas mean."""
+    """The parts of a number, before its points and commas are interpreted."""
 
     digits: str
     power: str
     is_negative: bool
     unit: str
     times: float = 1.0
-    """By what it is multiplied: 1,000 in "66k"."""
+    """The factor, such as 1,000 in "66k"."""
 
 
 def amount_of(text: str, *, codes: bool = False) -> Amount | None:
@@ -81,7 +81,7 @@ def amount_of(text: str, *, codes: bool = False) -> Amount | None:
 
 
 def decimal_of(cells: Sequence[str], default: str = ".") -> str:
-    """The decimal sign of the digits of a column; the default where they leave it open."""
+    """The decimal sign of a column; the default if its digits are ambiguous."""
     votes: Counter[str] = Counter()
     for digits in cells:
         point, comma = digits.rfind("."), digits.rfind(",")
@@ -97,7 +97,7 @@ def decimal_of(cells: Sequence[str], default: str = ".") -> str:
 
 
 def number_of(amount: Amount, decimal: str) -> float:
-    """The value of a cell; NaN if its points and commas do not fit the decimal sign."""
+    """The value of a cell; NaN if its points and commas contradict the decimal sign."""
     separator = "," if decimal == "." else "."
     whole, _, fraction = amount.digits.partition(decimal)
     if separator in whole and not re.fullmatch(rf"\d{{1,3}}(?:\{separator}\d{{2,3}})*\{separator}\d{{3}}", whole):
@@ -122,10 +122,9 @@ def unit_of(amounts: Sequence[Amount]) -> str:
 
 
 def read_amounts(texts: Sequence[str], how: str = "", *, codes: bool = False) -> tuple[NDArray[np.float64], str]:
-    """The numbers of different texts of a column, with NaN for those that are none; and how they are written.
-
-    That is the decimal sign, and the unit of most cells that have one, such as ".$". If it is known already, its
-    decimal sign counts only where the texts leave theirs open.
+    """The values of different texts of a column, with NaN for texts that are not numbers; and their format: the decimal
+    sign, and the unit of most cells with one, such as ".$". If a format is given, its decimal sign is used only if the
+    texts are ambiguous.
     """
     cells = [amount_of(text, codes=codes) for text in texts]
     amounts = [cell for cell in cells if cell is not None]
@@ -140,5 +139,5 @@ def read_amounts(texts: Sequence[str], how: str = "", *, codes: bool = False) ->
 
 
 def amounts_in(column: pa.ChunkedArray, how: str) -> NDArray[np.float64]:
-    """The number in each cell of a column of texts that is known to hold numbers, with NaN for nothing."""
+    """The value of each cell of a column of texts that are numbers, with NaN for empty cells."""
     return by_text(column, lambda texts: read_amounts(texts, how, codes=True)[0])

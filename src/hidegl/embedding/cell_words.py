@@ -1,4 +1,4 @@
-"""Words in the cells of a table that stand for nothing, or for yes and no."""
+"""Words in the cells of a table that mean an empty cell, or yes and no."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ EMPTY_WORDS = (
         "sconosciuto",
     ),
 )
-"""What stands for nothing in a column of numbers or dates."""
+"""Words that mean an empty cell in a column of numbers or dates."""
 
 EMPTY_NAMES = ("", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "(null)", "missing", "(missing)")
-"""What stands for nothing among names too, where "none", "unknown" and "-" may be names like others."""
+"""Words that mean an empty cell among names too; there, "none", "unknown" and "-" may be names."""
 
 YES_AND_NO = (
     (("yes", "y", "true", "t", "1"), ("no", "n", "false", "f", "0")),
@@ -45,28 +45,28 @@ YES_AND_NO = (
 """Words for yes and no, by language."""
 
 LETTERS = tuple(map(set, ("yn", "tf", "jn", "on", "sn")))
-"""Single letters that are written in one column: "n" and "f" in one are the names of two things."""
+"""Pairs of single letters for yes and no. A column with letters of several pairs has other names."""
 
 
 def bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts without surrounding space; a space that does not break a line is a space too."""
+    """The texts without surrounding spaces, including no-break spaces."""
     return pc.utf8_trim_whitespace(pc.replace_substring(texts, "\u00a0", " "))
 
 
 def by_text(column: pa.ChunkedArray, read: Callable[[list[str]], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The numbers that a function makes of different texts, for each cell of a column; NaN for nothing."""
+    """The result of a function of the different texts, for each cell of a column; NaN for empty cells."""
     encoded = bare(pc.cast(column, pa.string())).combine_chunks().dictionary_encode()
     values = np.append(read(encoded.dictionary.to_pylist()), np.nan)
     return values[pc.fill_null(encoded.indices, len(values) - 1).to_numpy(zero_copy_only=False)]
 
 
 def without(texts: pa.ChunkedArray, words: tuple[str, ...]) -> pa.ChunkedArray:
-    """The texts that are none of these words, in any case of letters."""
+    """The texts without these words, in upper or lower case."""
     return texts.filter(pc.invert(pc.is_in(pc.utf8_lower(texts), pa.array(words))))
 
 
 def are_yes_or_no(names: Iterable[str]) -> bool:
-    """Whether names are the words of one language for yes and no, with each of both."""
+    """Whether names are the words of one language for yes and no, and both occur."""
     words = {name.lower() for name in names}
     letters = {word for word in words if len(word) == 1 and word.isalpha()}
     return any(words & set(yes) and words & set(no) and words <= {*yes, *no} for yes, no in YES_AND_NO) and any(
@@ -79,7 +79,7 @@ def is_yes_or_no(name: str) -> bool:
 
 
 def yes_or_no(name: str) -> str:
-    """The word "yes" or "no" for a word that means it; other names as they are."""
+    """The word "yes" or "no" for words that mean it; other names do not change."""
     word = name.lower()
     if any(word in yes for yes, _ in YES_AND_NO):
         return "yes"

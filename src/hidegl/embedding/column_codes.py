@@ -1,4 +1,4 @@
-"""A column of a table as numbers: what is learned from its values, and how values become numbers with it."""
+"""Encoders of columns: each learns parameters from a column and turns its values into numbers."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 
 
 SHOWN_UNREAD = 2
-"""How many cells that are not understood are shown."""
+"""The number of unreadable cells that are shown."""
 
 LAST_SECOND = 1e13
-"""Times with microseconds in 64 bits are within this number of seconds of 1970."""
+"""The maximum distance from 1970, in seconds, of times with microseconds in 64 bits."""
 
 LARGEST_NUMBER = 1e140
-"""Larger numbers are refused by the estimators: their squares overflow."""
+"""The maximum number, because squares of larger ones overflow in the estimators."""
 
 
 FORMATS_OF_0_2 = {
@@ -51,28 +51,28 @@ FORMATS_OF_0_2 = {
 
 
 class Unread(NamedTuple):
-    """Cells that are not understood: how many, and two of them."""
+    """Unreadable cells: their number, and examples."""
 
     n: int
     examples: tuple[str, ...]
 
 
 class Code(Protocol):
-    """How one column becomes numbers."""
+    """The encoder of one column."""
 
     kind: ClassVar[str]
 
     @property
     def parts(self) -> list[str]:
-        """What each of its numbers stands for; "" if there is one."""
+        """The name of each of its numbers; "" if there is only one."""
 
     @property
     def n_dimensions(self) -> int:
-        """How many of its numbers are free to differ."""
+        """The number of degrees of freedom of its numbers."""
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Between which its numbers are."""
+        """The bounds of its numbers."""
 
     def numbers(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
         """Numbers (n, parts), and the number of cells that were empty and have been filled in."""
@@ -85,13 +85,13 @@ class Code(Protocol):
 
 @dataclass(frozen=True)
 class NumberCode:
-    """Amounts. Empty cells get the median, and no value is farther from the others than ten times the usual."""
+    """Numbers. Empty cells get the median, and outliers are clipped."""
 
     median: float
     low: float = -np.inf
     high: float = np.inf
     how: str = ""
-    """Of texts: the decimal sign and the unit."""
+    """The decimal sign and the unit of texts."""
 
     kind: ClassVar[str] = "number"
     n_dimensions: ClassVar[int] = 1
@@ -123,7 +123,7 @@ class NumberCode:
         return as_floats(column, self.how)
 
     def filled(self, column: pa.ChunkedArray) -> tuple[Numbers, int]:
-        """The values as they are, with the median where there is none."""
+        """The values, with the median in empty cells."""
         values = self.values(column)
         empty = ~np.isfinite(values)
         n_empty = int(np.sum(empty))
@@ -142,11 +142,11 @@ class NumberCode:
 
 @dataclass(frozen=True)
 class CategoryCode:
-    """One of a few names. An empty cell is a name of its own; names that are rare or new are none of them."""
+    """Categories, one-hot. An empty cell is a category; rare and new names have zeros only."""
 
     levels: tuple[str, ...]
     how: str = ""
-    """Whether all words for yes are one name, and all for no; or names in upper and lower case."""
+    """How names are unified: words for yes and no, or upper and lower case."""
 
     kind: ClassVar[str] = "category"
     reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -189,7 +189,7 @@ class CategoryCode:
 
 @dataclass(frozen=True)
 class DateCode:
-    """A point in time: how long ago, the time of the year, of the week, and of the day if there is one."""
+    """Times: the time since 1970, of the year, of the week, and of the day if there is one."""
 
     middle: float
     how: str
@@ -236,7 +236,7 @@ class DateCode:
 
 @dataclass(frozen=True)
 class TextCode:
-    """Short texts, by their words."""
+    """Short texts, by TF-IDF of their words, reduced."""
 
     words: Words
     kind: ClassVar[str] = "text"
@@ -269,7 +269,7 @@ CODES: dict[str, Any] = {code.kind: code for code in (NumberCode, CategoryCode, 
 
 
 def as_floats(column: pa.ChunkedArray, how: str = "") -> Numbers:
-    """Numbers, with NaN for nothing. A column of texts may hold some that are numbers, in any spelling."""
+    """The values of a column, with NaN for empty cells. Texts may be numbers in any spelling."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
@@ -285,14 +285,14 @@ def as_floats(column: pa.ChunkedArray, how: str = "") -> Numbers:
 
 
 def checked(column: pa.ChunkedArray, values: Numbers, what: str) -> Numbers:
-    """The values of a column of texts; an error if there are texts, and not one of them has a value."""
+    """The values of a column of texts; an error if no text has a value."""
     if len(values) and np.isnan(values).all() and len(without(bare(column.drop_null()), EMPTY_WORDS)):
         raise ValueError(f"it holds text, but held {what} when the model was made")
     return values
 
 
 def unread_cells(column: pa.ChunkedArray, values: Numbers) -> Unread | None:
-    """The cells of a column of texts that are neither empty nor have a value; None if there are none."""
+    """The unreadable cells of a column of texts; None if there are none."""
     if not is_text(column.type):
         return None
     texts = without(bare(pc.cast(column, pa.string()).filter(pa.array(np.isnan(values))).drop_null()), EMPTY_WORDS)
@@ -300,14 +300,14 @@ def unread_cells(column: pa.ChunkedArray, values: Numbers) -> Unread | None:
 
 
 def as_names(column: pa.ChunkedArray) -> list[str]:
-    """Texts without surrounding space; whole numbers as they are written, and "" for nothing."""
+    """Texts without surrounding spaces; whole numbers as texts, and "" for empty cells."""
     if holds_whole_floats(column):
         column = pc.cast(column, pa.int64(), safe=False)
     return [(value or "").strip() for value in pc.cast(column, pa.string()).to_pylist()]
 
 
 def known_as(name: str, how: str) -> str:
-    """Under what a cell of a column of names counts: the same for names that are the same, and "" for nothing."""
+    """The category of each cell of a column of names; "" for empty cells."""
     if name.lower() in EMPTY_NAMES:
         return ""
     if how == YES_OR_NO:
@@ -316,7 +316,7 @@ def known_as(name: str, how: str) -> str:
 
 
 def as_seconds(column: pa.ChunkedArray, how: str) -> Numbers:
-    """Seconds since 1970, with NaN for nothing. `how`: the unit of numbers, or the order of day and month in texts."""
+    """Seconds since 1970, with NaN for empty cells. `how`: the unit of numbers, or the order of day and month."""
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)

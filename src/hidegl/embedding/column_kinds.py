@@ -1,4 +1,4 @@
-"""What a column of a table holds, and whether rows can be told apart by it: decided from its name and its values."""
+"""The kinds of the columns of a table, and which columns are left out, decided from names and values."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ CODES = re.compile(
 TIMES = re.compile(r"(?:^|[_\W])(?:time|date|timestamp|ts|at|on|created|updated|modified)(?:$|[_\W])", re.IGNORECASE)
 
 MOST_LEVELS = 40
-"""A text with at most this number of different values is a category."""
+"""The maximum number of different values of a category."""
 
 NAMES_ROWS = 0.9
-"""A short text that differs in this share of the rows names them."""
+"""If this share of the rows have different short texts, the texts are names of the rows."""
 
 FEWEST_WORDS = 3.0
-"""On average, a text has this number of words; a name has fewer."""
+"""The minimum mean number of words of a text; names have fewer."""
 
 FLAGGED = 0.9
-"""A word that stands in at most this share of the rows, and nothing in the others, is a flag."""
+"""The maximum share of rows with the word of a flag: a column with one word or an empty cell."""
 
 ENOUGH_ROWS = 20
-"""With fewer rows, nothing can be said about the order of numbers."""
+"""The minimum number of rows for judging the order of numbers."""
 
 EPOCHS = {"s": (5e8, 4e9), "ms": (5e11, 4e12), "us": (5e14, 4e15), "ns": (5e17, 4e18)}
-"""Where numbers are times since 1970, of the years 1985 to 2096, by their unit."""
+"""The ranges of numbers that are times since 1970, by unit, for the years 1985 to 2096."""
 
 UNDERSTOOD = 0.9
-"""A column of texts holds numbers, or dates, if at least this share of its cells that are not empty are such."""
+"""The minimum share of the cells with texts that are numbers (or dates), if a column contains numbers (or dates)."""
 
 LOOKED_AT = 500
-"""Fewer different texts than this are looked at before all are."""
+"""The number of different texts that are tried before all are."""
 
 WANTED = ("number", "date", "category", "text")
 """The kinds that a person may give to a column."""
@@ -57,11 +57,11 @@ DAY_ORDERS = ("day first", "month first")
 YES_OR_NO = "yes or no"
 ANY_CASE = "upper and lower case alike"
 CASELESS = 3
-"""Names with at least this number of letters are the same in upper and lower case; "a" and "A" may be two codes."""
+"""The minimum number of letters of names whose case is ignored; "a" and "A" may be two codes."""
 
 
 class Kind(NamedTuple):
-    """What a column is: number, category, date, text; or "" with the reason why nothing is learned from it."""
+    """The kind of a column: number, category, date, text; or "" with the reason why it is left out."""
 
     name: str
     reason: str = ""
@@ -70,7 +70,7 @@ class Kind(NamedTuple):
     the unit. Of categories: whether they are words for yes and no, or names in upper and lower case."""
 
     unread: tuple[str, ...] = ()
-    """Cells that are not understood as numbers or dates, such as "see below"."""
+    """Unreadable cells of numbers or dates, such as "see below"."""
 
 
 def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
@@ -137,7 +137,7 @@ def kind_of_numbers(name: str, column: pa.ChunkedArray) -> Kind:
 
 
 def numbers_rows(name: str, values: np.ndarray) -> str:
-    """Why whole numbers count or name the rows; empty if they do not."""
+    """The reason why whole numbers are row numbers or ids; empty if they are neither."""
     steps = np.diff(values)
     if np.all(steps > 0):
         return "row numbers" if np.all(steps == steps[0]) else "a counter: it grows with every row"
@@ -171,7 +171,7 @@ def kind_of_texts(name: str, column: pa.ChunkedArray, *, are_names: bool = False
 
 
 def is_category(counts: Counter[str]) -> bool:
-    """Whether names are few; or few names are in most cells, and the others occur once."""
+    """Whether names are few, or a few names fill most cells and the others occur once."""
     often = [n for n in counts.values() if n > 1]
     if len(counts) <= MOST_LEVELS:
         return bool(often) or len(counts) == 1

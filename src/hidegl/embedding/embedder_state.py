@@ -1,4 +1,4 @@
-"""The embedder that stands in a model file."""
+"""The embedder in a model file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def load_embedder(path: str | os.PathLike[str], *, embedder: str | None = None) 
     path : str or path
         The model file.
     embedder : str, default=None
-        The name of the embedder. It must be the one of the file, and has to be given if that is a function,
-        "package.module:function": a file alone does not make hidegl run code.
+        The name of the embedder. It must equal the name in the file, and is required if that is a function,
+        "package.module:function": hidegl does not run code that only a file names.
     """
     header, arrays = read_archive(path)
     return None if embedder_values(path) is None else restored_embedder(header, arrays, path, embedder)
@@ -53,7 +53,7 @@ def restored_embedder(
 
 
 def embedder_values(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What a model file says of its embedder, whether it is here or not."""
+    """The description of the embedder in a model file. The embedder itself need not be installed."""
     values = read_archive(path)[0].get("embedder")
     if values is None:
         return None

@@ -62,7 +62,7 @@ class Pixels:
 
     @classmethod
     def fitting(cls, images: list[Image]) -> Self:
-        """As large as the images, if they are small."""
+        """The size of the images, if they are small."""
         width, height = np.median([image.size for image in images], axis=0)
         shrink = max(width, height, MOST_SIDE) / MOST_SIDE
         return cls(max(round(width / shrink), 1), max(round(height / shrink), 1))
@@ -86,7 +86,7 @@ class Pixels:
 
 @dataclass(frozen=True)
 class NetworkAndPixels:
-    """What the network sees, and the pixels, as two views."""
+    """Vectors of the network and pixels, as two views."""
 
     pixels: Pixels
     name: str = "efficientnet+pixels"
@@ -174,7 +174,7 @@ def way_of(stored: Stored, *, local: bool) -> Way:
 
 
 def probe_images() -> list[Any]:
-    """Two images whose vectors tell one embedder from another."""
+    """Two images whose vectors identify an embedder."""
     from PIL import Image
 
     across, down = np.meshgrid(np.arange(64), np.arange(64))

@@ -19,10 +19,10 @@ from hidegl.embedding.image_ways import chosen, restored
 from hidegl.embedding.ways import Way
 
 AT_ONCE = 32
-"""Images per run of a network."""
+"""The number of images in a batch of a network."""
 
 LOOKED_AT = 256
-"""The number of images by which the embedder is chosen."""
+"""The number of images from which the embedder is chosen."""
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -65,7 +65,7 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
         self.embedder = embedder
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the embedder by some of the images. X: paths, Pillow images, or arrays of pixels."""
+        """Choose the embedder from a sample of the images. X: paths, Pillow images, or arrays of pixels."""
         if not isinstance(self.embedder, str) or not self.embedder:
             raise ValueError(f"embedder must be a name, got {self.embedder!r}")
         items = as_items(X)
@@ -88,7 +88,7 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
         return self._embedded(as_items(X), read_image)
 
     def transform_readable(self, X: Any) -> NDArray[np.float32]:
-        """The vector of each image, and NaN where it cannot be read."""
+        """The vector of each image, or NaN if it cannot be read."""
         check_is_fitted(self)
         return self._embedded(as_items(X), read_or_none)
 
@@ -109,7 +109,7 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def restored(cls, state: State, named: str | None = None) -> Self:
-        """From what a model file holds; an error if the embedder is not here, or not the same."""
+        """Restore the embedder of a model file; an error if it is not installed, or not the same."""
         embedder = cls(state[0]["embedder"])
         embedder.way_ = restored(state, named)
         return embedder

@@ -36,13 +36,13 @@ TOKENISED, TOKENS_AT_ONCE = 4096, 1024
 time."""
 
 N_COLUMNS = 384
-"""Of each layer."""
+"""The number of columns of each layer."""
 
 LAST = "last_hidden_state"
 """The output of the last layer, in the file."""
 
 EARLIER = ("layer_norm_8", "layer_norm_10")
-"""The outputs of the layers 4 and 5: what the graph of the file calls them."""
+"""The names of the outputs of layers 4 and 5 in the graph of the file."""
 
 GRAPH, OUTPUT, NAME = 7, 12, 1
 """The numbers of fields in the messages of ONNX: the graph of a model, an output of a graph, the name of an output."""
@@ -70,7 +70,7 @@ def embed(texts: list[str], *, earlier: bool = False) -> NDArray[np.float32]:
 
 
 def batches_of(lengths: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The numbers of texts that the network sees at once: of similar length, because short ones are padded."""
+    """The numbers of the texts in each batch of the network: of similar length, because short ones are padded."""
     batches, batch = [], list[int]()
     for number in np.argsort(lengths, kind="stable").tolist():
         if (len(batch) + 1) * lengths[number] > TOKENS_AT_ONCE and batch:
@@ -81,7 +81,7 @@ def batches_of(lengths: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 
 def padded(tokens: list[list[int]]) -> NDArray[np.int64]:
-    """The tokens of some texts in one matrix, with 0 after the end of a text."""
+    """The tokens of texts in one matrix, with 0 after the end of a text."""
     ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
     for row, own in zip(ids, tokens, strict=True):
         row[: len(own)] = own
@@ -125,7 +125,7 @@ def load() -> tuple[Any, Any]:
 
 
 def with_outputs(names: Iterable[str]) -> bytes:
-    """What is appended to a model in the format ONNX to make outputs of these values of its graph."""
+    """The bytes that, appended to an ONNX model, add outputs for these values of its graph."""
     return message(GRAPH, b"".join(message(OUTPUT, message(NAME, name.encode())) for name in names))
 
 

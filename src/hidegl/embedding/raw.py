@@ -1,4 +1,4 @@
-"""Raw rows for a model that learned from vectors: texts, images and rows of a table, by the embedder of its fit."""
+"""Vectors of raw rows (texts, images, rows of a table) for a fitted model, by its embedder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hidegl.rows.local import LocalRows
 
 
 class SavedEmbedder:
-    """The embedder in a model file, which is opened when raw rows come: it may need a network, or a download."""
+    """The embedder in a model file, which is loaded when it is needed, because it may be large."""
 
     def __init__(self, path: str | os.PathLike[str], named: str | None = None) -> None:
         self._path, self._named = Path(path).absolute(), named
@@ -51,7 +51,7 @@ def version_of(path: Path) -> tuple[int, int]:
 
 
 def vectors_of_raw(embedder: Any, X: Any) -> Any:
-    """The vectors of X, if it holds what the embedder takes; X itself if it holds vectors already."""
+    """The vectors of X, if it contains raw rows; X itself if it contains vectors."""
     if not is_raw(embedder.kind, X):
         return X
     embedder = embedder.opened() if isinstance(embedder, SavedEmbedder) else embedder
@@ -65,13 +65,13 @@ def vectors_of_raw(embedder: Any, X: Any) -> Any:
     names, encoded = set(names_of(X)), embedder.get_feature_names_out()
     if set(encoded) <= names and not set(embedder.input_names) <= names:
         return X  # the vectors, in a data frame
-    from hidegl.files.columns import NamedNumbers  # which needs pyarrow, as the encoder does
+    from hidegl.files.columns import NamedNumbers  # needs pyarrow, as the encoder does
 
     return LocalRows(NamedNumbers(embedder.transform(X), embedder.get_feature_names_out().tolist()))
 
 
 def is_raw(kind: str, X: Any) -> bool:
-    """Whether X may hold texts, images or columns, as an embedder of this kind takes them, and no vectors."""
+    """Whether X may contain texts, images or columns for an embedder of this kind, not vectors."""
     if is_frame(X):
         return kind in ("texts", "table", "table with text")
     if kind in ("table", "table with text") or isinstance(X, str | os.PathLike):

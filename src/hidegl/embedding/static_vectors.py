@@ -21,11 +21,11 @@ from hidegl.embedding.minilm import check
 PACKAGE = "wordllama"
 WEIGHTS = "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"
 PIECES = "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"
-"""SHA-256 of the two files."""
+"""The SHA-256 of the two files."""
 
 N_COLUMNS = 256
 MOST_CHARACTERS = 10_000
-"""Of a text."""
+"""The maximum length of a text."""
 
 AT_ONCE = 10_000
 

@@ -23,7 +23,7 @@ from hidegl.files.columns import is_numeric, stacked
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A column of the table, how it becomes numbers, and by what these are divided."""
+    """A column of the table, its encoder, and the divisors of its numbers."""
 
     name: str
     code: Code
@@ -51,9 +51,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     A column that becomes d numbers counts √d: the variances of its numbers sum to √d. That is between columns that all
     count the same and numbers that all count the same. A table of numbers alone is left as it is, because its columns
-    may be pixels or an embedding. Empty cells get the median of a column of numbers
-    or dates, and are a category of their own otherwise. Columns that cannot tell classes apart are left out: ids, row
-    numbers, names of rows, codes, and columns with one value.
+    may be pixels or an embedding. Empty cells get the median of a column of numbers or dates, and are a category of
+    their own otherwise. Columns without information about classes are left out: ids, row numbers, names of rows, codes,
+    and columns with one value.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.fit_kinds(table, {name: kinds[name] for name in names})
 
     def fit_kinds(self, table: pa.Table, kinds: dict[str, Kind], *, scaled: bool = False) -> Self:
-        """The same, where it is decided already what the columns hold. With `scaled`, numbers alone are scaled too."""
+        """Fit to columns whose kinds are given. With `scaled`, tables of numbers only are scaled too."""
         used = {name: kind for name, kind in kinds.items() if kind.name}
         self.left_out_ = {name: kind.reason for name, kind in kinds.items() if not kind.name}
         if not used:
@@ -123,7 +123,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def is_scaled(self) -> bool:
-        """Whether columns of different kinds were made to count the same; so they must not be scaled again."""
+        """Whether columns of different kinds were scaled to the same weight, and must not be scaled again."""
         return any(not isinstance(column.code, NumberCode) or column.scale != 1 for column in self.encoded_)
 
     @property
@@ -131,11 +131,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [column.name for column in self.encoded_]
 
     def kinds_of(self, names: list[str]) -> dict[str, Kind]:
-        """What each column holds, under these names."""
+        """The kind of each column, by these names."""
         return {name: Kind(column.code.kind) for name, column in zip(names, self.encoded_, strict=True)}
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The vector of each row. Columns may have another order; all that were learned from must be there."""
+        """The vector of each row. Columns may have another order; all columns of the fit are needed."""
         check_is_fitted(self)
         table = as_table(X)
         held = set(table.column_names)
@@ -165,7 +165,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return (numbers.reshape(len(values), -1) - column.offset) / column.scale
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """What each number of a vector stands for."""
+        """The name of each number of a vector."""
         check_is_fitted(self)
         return np.array([name for column in self.encoded_ for name in column.names], dtype=object)
 
@@ -180,7 +180,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        """From what a model file holds."""
+        """Restore the encoder of a model file."""
         encoder = cls()
         encoder.left_out_, encoder.encoded_ = {}, []
         for number, values in enumerate(stored.several("columns")):

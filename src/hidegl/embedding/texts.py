@@ -49,7 +49,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 
     kind = "texts"
     columns: list[str] | None = None
-    """The columns of a table that the texts were in, if they were."""
+    """The columns of the table with the texts; None for other texts."""
 
     def __init__(self, embedder: str = "auto", *, tune: bool = False) -> None:
         self.embedder = embedder
@@ -59,7 +59,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         """Choose the embedder, and learn the words of X, if it needs them. X: texts, or columns of texts to join.
 
         y has the labels to tune with, as in `AutoHiDeGL.fit`; without `tune` it is not used. `guesses` has labels of
-        other rows that may be wrong, such as the surest ones of a model: they tune, too, but judge nothing.
+        other rows that may be wrong, such as confident predictions. They are used for tuning, but not for judging it.
         """
         if not isinstance(self.embedder, str) or not self.embedder:
             raise ValueError(f"embedder must be a name, got {self.embedder!r}")
@@ -92,7 +92,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def restored(cls, state: State, named: str | None = None) -> Self:
-        """From what a model file holds; an error if the embedder is not here, or not the same."""
+        """Restore the embedder of a model file; an error if it is not installed, or not the same."""
         embedder = cls(state[0]["embedder"], tune="tuned" in state[0])
         embedder.way_, embedder.columns = restored(state, named), state[0]["columns"]
         embedder.learned_ = {}
@@ -100,7 +100,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 
 
 def as_texts(X: Any) -> list[str]:
-    """One text per row: nothing is an empty text, and several columns are joined by line breaks."""
+    """One text per row: an empty cell is an empty text, and several columns are joined by line breaks."""
     if isinstance(X, str):
         raise ValueError("X must be a list of texts, got one text")
     values = np.asarray(X, dtype=object)

