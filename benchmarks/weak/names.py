@@ -5,7 +5,7 @@
 
 `run` appends a line for each set, number of labels per class (0, 1, 3, 5) and draw to results/class_names.jsonl.
 Compared: the given labels alone, the nearest name by cosine, both together, and the same with names shuffled among the
-classes. Rows are sentence vectors of all-MiniLM-L6-v2 of at most 2,500 texts, and names are embedded by the same model.
+classes. Rows are sentence vectors of all-MiniLM-L6-v2 of at most 2,000 texts, and names are embedded by the same model.
 """
 
 from __future__ import annotations

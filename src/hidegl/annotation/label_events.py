@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hidegl.annotation.batches import Batch, Change, annotators_in, opinions_in
 from hidegl.annotation.label_schema import WITHOUT_KEYS, version_of
 from hidegl.basics.errors import OperationError, UsageError
 from hidegl.spreading.labels import is_blank
@@ -31,6 +32,10 @@ AUTOMATIC_KEYS = "1234567890abcdefghijklmopqrtvwxyz"
 
 class DamagedLabelsError(ValueError):
     """The events are not a result of actions in Studio: the file is damaged."""
+
+
+UNSURE = 2
+"""How a skip is stored if somebody was unsure."""
 
 
 class Given(NamedTuple):
@@ -56,40 +61,13 @@ class LabelClass:
         return self.merged_into is None and not self.deleted
 
 
-Change = tuple[str, int, Any, Any]
-"""A change of a "label", "skip" or "class": its kind, the row or class, and the values before and after."""
-
-
-@dataclass
-class Batch:
-    """One action of a person."""
-
-    number: int
-    source: str
-    changes: list[Change]
-
-    @property
-    def rows(self) -> list[int]:
-        """The rows that it labelled or skipped and that are still in the table."""
-        return list(dict.fromkeys(key for kind, key, _, _ in self.changes if kind != "class" and key >= 0))
-
-    @property
-    def words(self) -> str:
-        """The action in words, for undo and redo."""
-        kinds = [change[0] for change in self.changes]
-        n_rows = kinds.count("label")
-        if n_rows:
-            return "label of 1 row" if n_rows == 1 else f"labels of {n_rows:,} rows"
-        return "change of a class" if "class" in kinds else "skip"
-
-
 @dataclass
 class LabelHistory:
     """The labels, skipped rows and classes that result from all events so far."""
 
     n_rows: int
     given: dict[int, Given] = field(default_factory=dict)
-    skipped: dict[int, bool] = field(default_factory=dict)
+    skipped: dict[int, int] = field(default_factory=dict)
     classes: dict[int, LabelClass] = field(default_factory=dict)
     touched: set[int] = field(default_factory=set)
     """All rows that were ever labelled, even if that was undone."""
@@ -126,6 +104,18 @@ class LabelHistory:
         named = ((row, final[one.label], one.source) for row, one in self.given.items() if with_gone or row >= 0)
         return {row: Given(found.number, source) for row, found, source in named if found is not None}
 
+    def disputed(self, *, with_gone: bool = False) -> dict[int, dict[str, int]]:
+        """The rows to which people gave different classes: the class of each person, by its number."""
+        if not any(batch.annotator for batch in self.done):
+            return {}
+        final = {number: self._final(number) for number in self.classes}
+        found = {}
+        for row, opinions in opinions_in(self.done).items():
+            own = {who: one.number for who, label in opinions.items() if (one := final[label]) is not None}
+            if len(set(own.values())) > 1 and (with_gone or row >= 0):
+                found[row] = own
+        return found
+
     def _final(self, number: int) -> LabelClass | None:
         found = self.classes[number]
         for _ in self.classes:
@@ -151,7 +141,7 @@ class LabelHistory:
         after = None if label is None else Given(label, source)
         rows = list(dict.fromkeys(rows))
         labels: list[Change] = [("label", row, self.given.get(row), after) for row in rows]
-        return labels + [("skip", row, True, None) for row in rows if row in self.skipped]
+        return labels + [("skip", row, self.skipped[row], None) for row in rows if row in self.skipped]
 
     def new_class(self, name: str, more: int = 0) -> LabelClass:
         """The change that creates a class. `more` is the number of classes that the same batch creates before it."""
@@ -192,7 +182,7 @@ def event_of(kind: str, key: int, after: Any) -> dict[str, Any]:
     if kind == "label":
         return {"row": key, "class": None if after is None else after.label}
     if kind == "skip":
-        return {"row": key, "skipped": int(after is not None)}
+        return {"row": key, "skipped": after or 0}
     return {
         "class": key,
         "name": after.name,
@@ -222,18 +212,18 @@ def gone_rows(file: sqlite3.Connection) -> set[int]:
 
 def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
     """The result of the events in the file, by applying them one after the other."""
-    contents = LabelHistory(n_rows)
+    contents, people = LabelHistory(n_rows), annotators_in(file)
     names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped"
     batch = Batch(0, "", [])
     for number, source, kind, row, label, *rest in file.execute(f"SELECT {names} FROM events ORDER BY id"):
         if number != batch.number:
             finish(contents, batch)
-            batch = Batch(number, source, [])
+            batch = Batch(number, source, [], people.get(number, ""))
         if kind == "label":
             after: Any = None if label is None else Given(label, source)
             batch.changes.append(("label", row, contents.given.get(row), after))
         elif kind == "skip":
-            batch.changes.append(("skip", row, contents.skipped.get(row), True if rest[-1] else None))
+            batch.changes.append(("skip", row, contents.skipped.get(row), rest[-1] or None))
         elif kind == "class":
             name, colour, key, merged, deleted, _ = rest
             if name is None or label is None or row is not None:
@@ -272,14 +262,14 @@ def tidy_name(name: str) -> str:
     return unicodedata.normalize("NFC", " ".join(name.split()))
 
 
-def checked_name(name: str) -> str:
+def checked_name(name: str, what: str = "the name of a class") -> str:
     if not name:
         raise UsageError("a class needs a name")
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"the name of a class has at most {LONGEST_NAME} characters, not {len(name):,}")
+        raise UsageError(f"{what} has at most {LONGEST_NAME} characters, not {len(name):,}")
     refused = next((sign for sign in name if unicodedata.category(sign) in UNSEEN and sign not in JOINERS), None)
     if refused is not None:
-        raise UsageError(f"the name of a class must not contain the invisible character U+{ord(refused):04X}")
+        raise UsageError(f"{what} must not contain the invisible character U+{ord(refused):04X}")
     if is_blank(name):
         raise UsageError(f"{name!r} means in files that there is no label: choose another name")
     return name

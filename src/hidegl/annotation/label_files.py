@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hidegl.annotation.label_events import checked_contents
-from hidegl.annotation.label_moves import add_keys, begin_anew, move_rows, moves_in
+from hidegl.annotation.label_moves import add_annotators, add_keys, begin_anew, move_rows, moves_in
 from hidegl.annotation.label_schema import (
     SCHEMA,
     WITHOUT_KEYS,
+    WITHOUT_PEOPLE,
     as_unreadable_error,
     facts_of,
     remembered_columns,
@@ -52,6 +53,8 @@ def prepared(file: sqlite3.Connection, path: Path, keys: RowKeys) -> str | None:
     with transaction(file):
         if version_of(file) == WITHOUT_KEYS:
             add_keys(file, keys)
+        if version_of(file) == WITHOUT_PEOPLE:
+            add_annotators(file)
         move_rows(file, moves, keys)
     return moves.words
 
@@ -100,6 +103,9 @@ class StoredLabels(NamedTuple):
     removed: list[int]
     """Rows whose label a person removed."""
 
+    disputed: dict[str, dict[int, str]]
+    """The labels of each person for rows whose labels by several people differ."""
+
     changes: str | None
     """In words, how the table has changed since; None if it has not."""
 
@@ -109,7 +115,7 @@ def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
     with reading(path) as file:
         moves = moves_in(file, path, keys)
         if moves is None:
-            return StoredLabels({}, [], None)
+            return StoredLabels({}, [], {}, None)
         contents = checked_contents(path, file, moves.n_before)
         events = "SELECT DISTINCT row FROM events WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone)"
         touched = [row for (row,) in file.execute(events)]
@@ -118,7 +124,11 @@ def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
     removed = [row for row in touched if row not in names]
     now = moves.rows
     found = {now[row]: name for row, name in names.items() if row in now}
-    return StoredLabels(found, [now[row] for row in removed if row in now], moves.words)
+    disputed: dict[str, dict[int, str]] = {}
+    for row, opinions in contents.disputed(with_gone=True).items():
+        for who, number in opinions.items() if row in now else ():
+            disputed.setdefault(who, {})[now[row]] = contents.classes[number].name
+    return StoredLabels(found, [now[row] for row in removed if row in now], disputed, moves.words)
 
 
 def check_before_writing(path: Path, keys: RowKeys) -> None:

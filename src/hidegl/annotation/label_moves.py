@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from hidegl.annotation.label_events import checked_contents
 from hidegl.annotation.label_schema import (
+    ANNOTATORS,
     KEY_COLUMNS,
     LABELS_VIEWS,
     ROW_KEYS,
     VERSION,
     WITHOUT_KEYS,
+    WITHOUT_PEOPLE,
     check_schema,
     check_values,
     facts_of,
@@ -139,6 +141,12 @@ def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
         file.execute(view)
     file.executemany("INSERT INTO row_keys VALUES (?, ?)", zip(rows, keys.of_rows(rows), strict=True))
     file.execute("INSERT OR REPLACE INTO facts (value, name) VALUES (?, ?)", facts_of(keys)[-1])
+    add_annotators(file)
+
+
+def add_annotators(file: sqlite3.Connection) -> None:
+    """Convert a file that does not know who labelled."""
+    file.execute(ANNOTATORS)
     file.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -151,6 +159,9 @@ def begin_anew(file: sqlite3.Connection, keys: RowKeys) -> None:
         file.execute("DELETE FROM progress")
         if version_of(file) == WITHOUT_KEYS:
             add_keys(file, keys)
+        if version_of(file) == WITHOUT_PEOPLE:
+            add_annotators(file)
+        file.execute("DELETE FROM annotators")
         file.execute("DELETE FROM row_keys")
         file.executemany(
             f"INSERT INTO events (batch, time, source, kind, {names}) VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, ?)",

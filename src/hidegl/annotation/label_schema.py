@@ -15,7 +15,7 @@ from hidegl.basics.errors import OperationError, UsageError, joined_names
 APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""
 
-VERSION, WITHOUT_KEYS = 2, 1
+VERSION, WITHOUT_PEOPLE, WITHOUT_KEYS = 3, 2, 1
 """SQLite's user_version, increased when older versions of hidegl could not read the file. Files of 0.2 have no keys."""
 
 ENDING = ".labels.db"
@@ -31,6 +31,13 @@ ROW_KEYS = """
 CREATE TABLE row_keys (
     row INTEGER PRIMARY KEY,     -- every row that an event names; below 0: it is not in the table any more
     key TEXT NOT NULL            -- a hash of its id, or of its content
+);
+"""
+
+ANNOTATORS = """
+CREATE TABLE annotators (
+    batch INTEGER PRIMARY KEY,   -- every action of a browser in which somebody entered a name
+    name TEXT NOT NULL
 );
 """
 
@@ -119,6 +126,7 @@ KINDS = {
         "batch": "integer",
     },
     "row_keys": {"row": "integer", "key": "text"},
+    "annotators": {"batch": "integer", "name": "text"},
     "progress": {"time": "text", "labels": "integer", **dict.fromkeys(("accuracy", "low", "high"), "real")},
 }
 """The types of the columns of each table."""
@@ -131,7 +139,8 @@ LONGEST_REASON = 200
 
 SCHEMAS = {
     WITHOUT_KEYS: EVENTS.format(WITHOUT_KEYS) + LABELS_WITHOUT_KEYS,
-    VERSION: EVENTS.format(VERSION) + ROW_KEYS + "".join(LABELS_VIEWS),
+    WITHOUT_PEOPLE: EVENTS.format(WITHOUT_PEOPLE) + ROW_KEYS + "".join(LABELS_VIEWS),
+    VERSION: EVENTS.format(VERSION) + ROW_KEYS + "".join(LABELS_VIEWS) + ANNOTATORS,
 }
 SCHEMA = SCHEMAS[VERSION]
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from hidegl.annotation.batches import Batch, Change
 from hidegl.annotation.label_events import (
-    Batch,
-    Change,
+    UNSURE,
     Given,
     LabelClass,
     changed_names,
@@ -29,6 +30,9 @@ from hidegl.annotation.label_files import opened, owned
 from hidegl.annotation.label_schema import as_unreadable_error, key_columns, now, remember_columns
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
+
+ANNOTATOR: ContextVar[str] = ContextVar("annotator", default="")
+"""The name of the person who acts, if one was entered."""
 
 Progress = tuple[int, float, float, float]
 """The number of labels, the expected accuracy, and its interval."""
@@ -84,6 +88,16 @@ class LabelStore:
     def skipped(self) -> set[int]:
         with self._mutex:
             return {row for row in self._contents.skipped if row >= 0}
+
+    def unsure(self) -> list[int]:
+        """The rows of which somebody was unsure."""
+        with self._mutex:
+            return [row for row, how in self._contents.skipped.items() if row >= 0 and how == UNSURE]
+
+    def disputed(self) -> dict[int, dict[str, int]]:
+        """The rows to which people gave different classes: the class of each person, by its number."""
+        with self._mutex:
+            return self._contents.disputed()
 
     def check_rows(self, rows: Sequence[int]) -> None:
         """Raise an error if there is no such row."""
@@ -149,11 +163,11 @@ class LabelStore:
                 self._act(source, changes)
             return changed_names(tidy)
 
-    def skip(self, row: int) -> None:
-        """Skip a row: it is not asked again."""
+    def skip(self, row: int, *, unsure: bool = False) -> None:
+        """Skip a row, possibly because somebody is unsure: it is not asked again."""
         with self._writing:
             self._contents.check_rows([row])
-            self._act("card", [("skip", row, self._contents.skipped.get(row), True)])
+            self._act("card", [("skip", row, self._contents.skipped.get(row), UNSURE if unsure else 1)])
 
     # Classes
 
@@ -240,7 +254,7 @@ class LabelStore:
         events = [(kind, event_of(kind, key, after)) for kind, key, _, after in changes]
         number = self._write(source, events, list(zip(rows, self._keys.of_rows(rows), strict=True)))
         with self._mutex:
-            self._contents.take(Batch(number, source, changes))
+            self._contents.take(Batch(number, source, changes, ANNOTATOR.get()))
 
     def _write(
         self, source: str, events: Iterable[tuple[str, dict[str, Any]]], keys: Sequence[tuple[int, str]] = ()
@@ -250,6 +264,8 @@ class LabelStore:
         try:
             with self._file:
                 self._file.executemany("INSERT OR IGNORE INTO row_keys VALUES (?, ?)", keys)
+                if person := ANNOTATOR.get():
+                    self._file.execute("INSERT INTO annotators VALUES (?, ?)", (common["batch"], person))
                 for kind, values in events:
                     event = {**common, "kind": kind, **values}
                     marks = ", ".join(f":{name}" for name in event)

@@ -9,13 +9,15 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.annotation.label_events import checked_name, tidy_name
+from hidegl.annotation.label_store import ANNOTATOR
 from hidegl.basics.errors import UsageError
 from hidegl.browser.session import Session
 from hidegl.questions.acceptance import check_precision
 
-SOURCES = ("card", "map", "doubts", "review", "unfamiliar", "search")
+SOURCES = ("card", "map", "doubts", "review", "unfamiliar", "search", "disputes")
 COLOUR = re.compile("#[0-9a-f]{6}")
-LONGEST_SEARCH = 200
+LONGEST_SEARCH, LONGEST_PERSON = 200, 40
 
 Fields = dict[str, Any]
 
@@ -115,8 +117,8 @@ def label(session: Session, fields: Fields) -> Any:
 
 
 def skip(session: Session, fields: Fields) -> Any:
-    row = whole(fields, "row")
-    return session.change(lambda store: store.skip(row))
+    row, is_unsure = whole(fields, "row"), fields.get("unsure") is True
+    return session.change(lambda store: store.skip(row, unsure=is_unsure))
 
 
 def change_class(session: Session, fields: Fields) -> Any:
@@ -161,6 +163,16 @@ def files(session: Session, fields: Fields) -> Any:
     return session.files(precision(fields) if fields.get("precision") is not None else None)
 
 
+def answer(ask: Callable[[Session, Fields], Any], session: Session, fields: Fields) -> Any:
+    """The answer to a request, whose field `by` may have the name of the person."""
+    name = tidy_name(text(fields, "by", LONGEST_PERSON)) if "by" in fields else ""
+    token = ANNOTATOR.set(checked_name(name, "your name") if name else "")
+    try:
+        return ask(session, fields)
+    finally:
+        ANNOTATOR.reset(token)
+
+
 ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "state": lambda session, _: session.state(),
     "cards": lambda session, _: {"cards": session.rows.cards()},
@@ -168,6 +180,7 @@ ACTIONS: dict[str, Callable[[Session, Fields], Any]] = {
     "rows": listed,
     "doubts": lambda session, _: {"doubts": session.rows.doubts()},
     "unsure": lambda session, fields: session.rows.unsure(precision(fields)),
+    "disputes": lambda session, _: {"disputes": session.rows.disputes()},
     "groups": lambda session, _: {"groups": session.rows.groups()},
     "label": label,
     "skip": skip,

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from hidegl.basics.errors import OperationError, UsageError
 from hidegl.browser.asking import ACTIONS
+from hidegl.browser.asking import answer as answer_to
 from hidegl.browser.connections import SECONDS
 from hidegl.browser.map_figure import bokeh_script, map_figure
 from hidegl.browser.security import Guard, TooLargeError
@@ -95,7 +96,7 @@ def posted(session: Session, ask: Callable[[Session, dict[str, Any]], Any]) -> C
             body = None
         if not isinstance(body, dict):
             return JSONResponse({"error": "the request must be a JSON object"}, 400)
-        return JSONResponse(await run_in_threadpool(ask, session, body))
+        return JSONResponse(await run_in_threadpool(answer_to, ask, session, body))
 
     return answer
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hidegl.annotation.label_events import Batch, Given
+from hidegl.annotation.batches import Batch
+from hidegl.annotation.label_events import Given
 from hidegl.annotation.label_store import LabelStore
 from hidegl.basics.errors import UsageError
 from hidegl.browser.described import (
@@ -132,6 +133,7 @@ class Session:
             "n_rows": self.store.n_rows,
             "n_labels": len(labels),
             "skipped": self._task.skipped.tolist(),
+            "disputes": len(self.store.disputed()) + len(self.store.unsure()),
             "classes": described_classes(self.store.classes, labels, now.trust),
             "stars": described_stars(now.layout, labels),
             "version": self._version,

@@ -122,6 +122,14 @@ class ShownRows:
             for card, one in zip(cards, found, strict=True)
         ]
 
+    def disputes(self) -> list[dict[str, Any]]:
+        """Rows to which people gave different classes, and those of which somebody was unsure."""
+        disputed, labels = self.store.disputed(), self.store.labels()
+        rows = [*disputed, *(row for row in self.store.unsure() if row not in disputed)][:PAGE]
+        cards = self._cards([QueuedRow(row, 1, True, ()) for row in rows], labels)
+        opinions = [[[who, number] for who, number in disputed.get(row, {}).items()] for row in rows]
+        return [{**card, "opinions": own} for card, own in zip(cards, opinions, strict=True)]
+
     def unsure(self, precision: float) -> dict[str, Any]:
         """The rows that are not accepted at a precision: their number, and regions of them, the largest first."""
         now = self.learner.now

@@ -35,7 +35,14 @@ from hidegl.files.tables import MemoryTable, Table
 from hidegl.files.writing import DELIMITERS
 from hidegl.intake.answered_records import AnsweredRecords, placed_lines, rows_at, rows_by_content, with_answers
 from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
-from hidegl.intake.labelled_rows import ANNOTATOR, by_annotators, placed, rows_by_number, rows_of_ids
+from hidegl.intake.labelled_rows import (
+    ANNOTATOR,
+    by_annotators,
+    placed,
+    rows_by_number,
+    rows_of_ids,
+    without_disputed,
+)
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
@@ -162,8 +169,9 @@ class SourceReader:
         y = np.full(self.table.n_rows, None, dtype=object)
         y[list(stored.names)] = list(stored.names.values())
         notes = [] if stored.changes is None else [f"{path}: {stored.changes}"]
-        columns = taken_over(self.table, path)
-        return LabelSource(y, str(path), (FILE, str(path)), columns, notes, stored.removed, is_suggested=True)
+        of, columns = without_disputed(y, stored.disputed, path), taken_over(self.table, path)
+        found = LabelSource(of.y, str(path), (FILE, str(path)), columns, [*notes, *of.notes], stored.removed)
+        return replace(found, is_suggested=True, disputed=of.disputed)
 
     def of_file(self, path: Path) -> LabelSource:
         """One label per row in order, or labels of some rows: by their keys, by row number, or by id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,9 +56,24 @@ def by_annotators(
     for labels in own.values():
         labels[~differ] = None
     disputed = {name: labels for name, labels in own.items() if known(labels).any()}
-    rows_have = "1 row has" if differ.sum() == 1 else f"{differ.sum():,} rows have"
-    note = f"{path}: {rows_have} different labels by {joined_names(disputed)}; how often each is right decides"
-    return OfSeveral(y, disputed, [note])
+    return OfSeveral(y, disputed, [words_of_dispute(path, int(differ.sum()), disputed)])
+
+
+def without_disputed(y: NDArray[Any], opinions: Mapping[str, Mapping[int, str]], path: object) -> OfSeveral:
+    """The labels of Studio's file, without those of rows whose labels by several people differ."""
+    if not opinions:
+        return OfSeveral(y)
+    disputed = {who: np.full(len(y), None, dtype=object) for who in opinions}
+    for who, labels in opinions.items():
+        for row, name in labels.items():
+            disputed[who][row], y[row] = name, None
+    n_rows = len({row for labels in opinions.values() for row in labels})
+    return OfSeveral(y, disputed, [words_of_dispute(path, n_rows, disputed)])
+
+
+def words_of_dispute(path: object, n_rows: int, people: Iterable[str]) -> str:
+    rows_have = "1 row has" if n_rows == 1 else f"{n_rows:,} rows have"
+    return f"{path}: {rows_have} different labels by {joined_names(people)}; how often each is right decides"
 
 
 def placed(
