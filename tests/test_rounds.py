@@ -346,8 +346,8 @@ def test_a_file_of_version_0_2_goes_on_and_follows_its_rows_from_then(folder):
     with LabelStore(Path("t.db"), RowKeys.of(table)) as store:
         store.label_named([3], "x", "card")
         store._file.executescript(
-            "DROP TABLE row_keys; DROP TABLE annotators; DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1; "
-            f"DROP VIEW labels; DROP VIEW all_labels; {LABELS_WITHOUT_KEYS}"
+            "DROP TABLE row_keys; DROP TABLE annotators; DELETE FROM facts WHERE name = 'key_columns'; "
+            f"PRAGMA user_version = 1; DROP VIEW labels; DROP VIEW all_labels; {LABELS_WITHOUT_KEYS}"
         )
     Path("other.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 5}\n" for i in reversed(range(20))))
     moved = RowKeys.of(open_table(Path("other.csv")))

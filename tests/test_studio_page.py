@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import threading
 from contextlib import contextmanager, suppress
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 import pytest
 
+from hidegl.annotation.label_store import ANNOTATOR
 from studio import EVIL, open_session, wait_for, write_digits, write_texts
 
 pytest.importorskip("starlette")
@@ -738,3 +740,34 @@ def test_the_page_says_how_far_embedding_is(browser, tmp_path):
     thread.join(timeout=30)
     assert not thread.is_alive()
     tab.close()
+
+
+def test_two_people_disagree_and_one_is_unsure(browser, tmp_path):
+    write_texts(tmp_path / "t.csv")
+    with running(tmp_path / "t.csv", embedder="words") as (session, address):
+        tab = opened(browser, address)
+        tab.click("#who")
+        tab.fill("#person", "anna")
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("#who:has-text('anna')")
+        label_first = tab.locator("article.card").get_attribute("data-row")
+        tab.fill("#new-class", "sea")
+        tab.keyboard.press("Enter")
+        labels_are(tab, 1)
+        tab.keyboard.press("-")
+        tab.wait_for_selector("#tab-disputes .count:has-text('1')")
+        tab.click("text=Other / junk")
+        labels_are(tab, 2)
+        token = ANNOTATOR.set("ben")
+        session.label_named([int(label_first)], "car", "card")
+        ANNOTATOR.reset(token)
+        tab.wait_for_selector("#tab-disputes .count:has-text('2')")
+        tab.click("#tab-disputes")
+        tab.wait_for_selector(f"article.card[data-row='{label_first}']:has-text('anna says')")
+        if folder := os.environ.get("HIDEGL_PICTURES"):
+            tab.screenshot(path=f"{folder}/unclear.png")
+        tab.click("article.card .proposal button:has-text('sea')")
+        tab.wait_for_selector("#tab-disputes .count:has-text('1')")
+        assert not session.store.disputed()
+        assert {one.name for one in session.store.classes} == {"sea", "car", "other / junk"}
+        assert tab.complaints == []

@@ -1,6 +1,11 @@
 // Requests to the server, one after the other, so that what was done first is saved first.
 
+const NAME = "studio-name"; // the name of the person at this browser
+
 let last = Promise.resolve();
+
+export const person = () => localStorage.getItem(NAME) ?? "";
+export const setPerson = (name) => localStorage.setItem(NAME, name);
 
 /** Ask for something. An error of the server is thrown with its words. */
 export async function ask(what, fields = {}) {
@@ -9,7 +14,7 @@ export async function ask(what, fields = {}) {
     response = await fetch(`/api/${what}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(fields),
+      body: JSON.stringify(person() ? { ...fields, by: person() } : fields),
     });
   } catch {
     throw new Error("Studio does not answer. If it was ended, start it again and open the address that it prints.");

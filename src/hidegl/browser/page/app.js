@@ -1,7 +1,7 @@
 // Puts the page together: tabs, keys, undo, help and export.
 
-import { ask, change } from "./api.js";
-import { acceptCard, currentCard, hint, labelCard, leave, nameCard, nextPanel, reopen, skipCard } from "./card.js";
+import { ask, change, person, setPerson } from "./api.js";
+import { acceptCard, currentCard, hint, labelCard, leave, nameCard, nextPanel, reopen, skipCard, unsureCard } from "./card.js";
 import { choices, choose, drawChoices, setUpChoices } from "./choices.js";
 import { byId, count, dialog, dialogIsOpen, h, percent, say, some, unsay, whenFree } from "./dom.js";
 import { RowList } from "./list.js";
@@ -9,12 +9,12 @@ import { forget, onPicked, setUpMap, showHere } from "./map.js";
 import { end, listenToServer, model, on, take, tell } from "./model.js";
 import { failed, zoom } from "./parts.js";
 import { setUpProgress } from "./progress.js";
-import { Classes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
+import { Classes, Disputes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
 
 const next = {
   open() { tell("card"); }, close() {}, panel: nextPanel, choose: labelCard, create: nameCard, accept: acceptCard, skip: skipCard, escape() {},
 };
-const TABS = { next, doubts: new Doubts(), review: new Review(), unfamiliar: new Unfamiliar(), classes: new Classes(), search: new Search() };
+const TABS = { next, doubts: new Doubts(), disputes: new Disputes(), review: new Review(), unfamiliar: new Unfamiliar(), classes: new Classes(), search: new Search() };
 
 let open = "next";
 let drawn = ""; // of which state the panel was drawn
@@ -107,6 +107,7 @@ function pressed(event) {
   const does = {
     "+": () => { if (model.state?.kind === "image" && open === "next" && currentCard() !== null) zoom(currentCard().row); },
     Enter: () => active().accept(), " ": () => active().accept(), s: () => active().skip(), u: undo, n: () => byId("new-class").focus(),
+    "-": () => { if (open === "next" && picked === null) unsureCard(); },
     "?": openHelp, "/": () => byId("find-class").hidden || byId("find-class").focus(), "[": () => step(-1), "]": () => step(1), Escape: () => active().escape(),
   }[event.key.length === 1 ? letter : event.key];
   const one = model.state?.classes.find((other) => other.key === letter);
@@ -153,7 +154,7 @@ async function redo() {
 // Dialogs
 
 const KEYS = [
-  ["1–9, letters", "give the class with this key"], ["Enter, Space", "accept the proposal"], ["S", "skip; in Doubts, keep the label"],
+  ["1–9, letters", "give the class with this key"], ["Enter, Space", "accept the proposal"], ["S", "skip; in Doubts, keep the label"], ["−", "unsure: no class"],
   ["N", "name a new class"], ["/", "find a class by its name"], ["U, Ctrl-Z", "undo, any number of steps"], ["Ctrl-Shift-Z", "redo"],
   ["[ and ]", "the tab before and after"], ["+", "enlarge the image"], ["Esc", "close a list"], ["Ctrl-S", "export"], ["?", "these keys"],
 ];
@@ -162,7 +163,21 @@ function openHelp() {
   const box = dialog("Keys", h("h2", {}, "Keys"), h("dl", { class: "keys" }, KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
     h("label", { class: "only" }, h("input", { type: "checkbox", checked: keysAreOff(), id: "keys-off", onchange: ({ target }) => turnKeys(target.checked) }),
       " Single keys only together with Alt (for speech input, or if keys are pressed by accident). The tab Classes changes the key of each class."),
-    h("button", { type: "button", class: "strong", autofocus: true, onclick: () => box.close() }, "Close"));
+    h("div", { class: "foot" }, h("button", { type: "button", onclick: () => { box.close(); openWho(); } }, "Your name"),
+      h("button", { type: "button", class: "strong", autofocus: true, onclick: () => box.close() }, "Close")));
+}
+
+/** The name of the person at this browser is stored with every action: of several people, each can have an opinion. */
+function openWho() {
+  const input = h("input", { id: "person", value: person(), maxlength: "40", autocomplete: "off", autofocus: true, "aria-label": "Your name" });
+  const box = dialog("Your name", h("h2", {}, "Your name"),
+    h("p", {}, "It is stored with every label that you give in this browser. Where people give different classes to a row, it is listed in the tab Unclear."),
+    h("form", { class: "new", onsubmit: (event) => { event.preventDefault(); setPerson(input.value.trim()); drawWho(); box.close(); } }, input, h("button", { type: "submit", class: "strong" }, "Save")));
+}
+
+function drawWho() {
+  byId("who").textContent = person() || "Your name";
+  byId("who").title = person() ? "Your name, which is stored with your labels" : "Enter a name, if several people label";
 }
 
 const KINDS = { csv: ["CSV file", "all rows with their labels and confidences"], parquet: ["Parquet file", "the same, for large tables"],
@@ -225,7 +240,7 @@ async function finish(box) {
 
 /** Classes are folded where a key would label nothing. */
 function drawTheChoices() {
-  const folded = picked === null && ["doubts", "next"].every((name) => open !== name) && !active().list;
+  const folded = picked === null && ["doubts", "disputes", "next"].every((name) => open !== name) && !active().list;
   drawChoices(picked === null && open === "next" ? hint() : "", { tab: open, folded });
 }
 
@@ -241,6 +256,7 @@ function drawState() {
   }
   const badge = (name, n) => { byId(`tab-${name}`).querySelector(".count").textContent = n || ""; };
   badge("doubts", state.trust?.doubts);
+  badge("disputes", state.disputes);
   badge("unfamiliar", state.trust?.groups);
   badge("classes", state.classes.length);
   drawTheChoices();
@@ -271,6 +287,8 @@ function start() {
   byId("undo").addEventListener("click", undo);
   byId("redo").addEventListener("click", redo);
   byId("help").addEventListener("click", openHelp);
+  byId("who").addEventListener("click", openWho);
+  drawWho();
   byId("export").addEventListener("click", openExport);
   addEventListener("keydown", pressed);
   addEventListener("click", (event) => { // so that Enter and Space mean the proposal again

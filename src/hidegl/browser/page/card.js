@@ -5,6 +5,7 @@ import { h, say, some, unsay } from "./dom.js";
 import { model, nameOf, on, refill, take, tell } from "./model.js";
 import { bar, content, empty, failed, key, sure, tag } from "./parts.js";
 
+const JUNK = "other / junk"; // a class for rows that belong to no other
 const FEW = 5; // so many cards are kept ready
 
 const answered = new Set(); // rows that were answered here, of which the server may not know yet
@@ -91,6 +92,8 @@ function act(what, fields) {
 
 export const labelCard = (number) => act("label", (card) => ({ rows: [card.row], class: number }));
 export const nameCard = (name) => act("label", (card) => ({ rows: [card.row], name }));
+export const unsureCard = () => act("skip", (card) => ({ row: card.row, unsure: true }));
+export const junkCard = () => nameCard(JUNK);
 export const skipCard = () => act("skip", (card) => ({ row: card.row }));
 
 export function acceptCard() {
@@ -123,7 +126,10 @@ export function nextPanel() {
       others.map(([number, p]) => h("button", { type: "button", class: "other", onclick: () => labelCard(number) },
         tag(number), h("span", { class: "sure" }, sure(p)), model.classes.get(number)?.key && key(model.classes.get(number).key.toUpperCase())))),
     h("div", { class: "actions" },
-      h("button", { type: "button", onclick: skipCard }, "Skip this row ", key("S"))));
+      h("button", { type: "button", onclick: skipCard }, "Skip this row ", key("S")),
+      h("button", { type: "button", onclick: unsureCard, title: "No class; it is listed in the tab Unclear" }, "Unsure ", key("−")),
+      ![...model.classes.values()].some((one) => one.name === JUNK) && model.classes.size > 0
+        && h("button", { type: "button", onclick: junkCard, title: "A class for rows that belong to no other" }, "Other / junk")));
 }
 
 function nothingToAsk() {

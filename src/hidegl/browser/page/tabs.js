@@ -164,6 +164,48 @@ export class Unfamiliar extends Heaps {
   }
 }
 
+/** Rows to which people gave different classes, and those of which somebody was unsure. A class key settles one. */
+export class Disputes extends LazyTab {
+  constructor() {
+    super("disputes", "disputes");
+    on("state", () => { if (this.isOpen && this.seen !== model.state.version) this.load(); });
+  }
+
+  async load() {
+    this.seen = model.state?.version;
+    await super.load();
+  }
+
+  undone() { this.load(); }
+
+  panel() {
+    const [row] = this.items;
+    if (!row) return empty("Nothing is unclear", "Rows to which people gave different classes are listed here, and rows of which somebody was unsure. Enter “Your name” above, so that labels have one.");
+    const people = row.opinions.flatMap(([who, number], i) => [i > 0 && "; ", h("b", {}, who || "a file"), " says ", tag(number)]);
+    return h("article", { class: "card", "data-row": row.row },
+      h("p", { class: "why" }, h("b", {}, `Row ${count(row.row)}`), ` (1 of ${some(this.items.length, "unclear rows")}). `, ...(people.length ? people : ["Somebody was unsure"]), "."),
+      content(row),
+      h("div", { class: "proposal" }, [...new Set(row.opinions.map(([, number]) => number))].map((number) =>
+        h("button", { type: "button", class: "other", onclick: () => this.choose(number) }, tag(number)))),
+      h("p", { class: "dim" }, "The class that you choose counts for everybody."));
+  }
+
+  settle(fields, words) {
+    const [row, ...others] = this.items;
+    if (!row) return null;
+    this.items = others;
+    tell("tab");
+    this.saving = change("label", { rows: [row.row], source: "disputes", ...fields }).then(
+      (state) => { take(state); say(words); }, (error) => { failed(error); this.load(); });
+    return this.saving;
+  }
+
+  choose(number) { return this.settle({ class: number }, `Now ${nameOf(number)}`); }
+  create(name) { return this.settle({ name }, `Now ${name}`); }
+  accept() { say("Choose a class."); }
+  skip() { this.items = [...this.items.slice(1), ...this.items.slice(0, 1)]; tell("tab"); }
+}
+
 export class Search extends LazyTab {
   constructor() {
     super("rows", "rows");

@@ -1,0 +1,134 @@
+"""Several people who label in Studio: names, different opinions, and rows of which somebody is unsure."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hidegl
+from hidegl.annotation.label_schema import VERSION
+from hidegl.annotation.label_store import ANNOTATOR, LabelStore
+from hidegl.annotation.row_keys import RowKeys
+from hidegl.basics.errors import UsageError
+from hidegl.browser.asking import ACTIONS, answer
+from hidegl.files.opening import open_table
+from studio import open_session, write_texts
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_texts(tmp_path / "t.csv")
+    return tmp_path
+
+
+def keys():
+    return RowKeys.of(open_table(Path("t.csv")))
+
+
+def act(store, who, action, *arguments, **options):
+    token = ANNOTATOR.set(who)
+    try:
+        return getattr(store, action)(*arguments, **options)
+    finally:
+        ANNOTATOR.reset(token)
+
+
+def opinions(store):
+    names = {one.number: one.name for one in store.classes}
+    return {row: {who: names[number] for who, number in own.items()} for row, own in store.disputed().items()}
+
+
+def test_people_disagree_and_one_settles_it(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        act(store, "anna", "label_named", [0, 1, 2], "car", "card")
+        act(store, "ben", "label_named", [1], "sea", "card")
+        act(store, "ben", "label_named", [2], "car", "card")
+        assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
+    with LabelStore(Path("t.db"), keys()) as store:
+        assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
+        store.undo()
+        store.undo()
+        assert opinions(store) == {}
+        store.redo()
+        assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
+        act(store, "anna", "label_named", [1], "fruit", "disputes")
+        assert opinions(store) == {}
+        assert len(store.labels()) == 3
+        act(store, "ben", "label_named", [1], "sea", "card")
+        assert opinions(store) == {}
+
+
+def test_a_person_who_changes_a_label_does_not_disagree(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        act(store, "anna", "label_named", [0], "car", "card")
+        act(store, "anna", "label_named", [0], "sea", "card")
+        store.label_named([0], "fruit", "card")
+        assert opinions(store) == {}
+        act(store, "anna", "label_named", [1], "car", "card")
+        act(store, "ben", "label_named", [1], "cars", "card")
+        numbers = {one.name: one.number for one in store.classes}
+        store.merge(numbers["cars"], numbers["car"])
+        assert opinions(store) == {}
+
+
+def test_unsure_is_no_class(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        store.skip(3)
+        store.skip(4, unsure=True)
+        assert store.unsure() == [4]
+    with LabelStore(Path("t.db"), keys()) as store:
+        assert (store.skipped(), store.unsure()) == ({3, 4}, [4])
+        store.label_named([4], "car", "disputes")
+        assert store.unsure() == []
+        store.undo()
+        assert store.unsure() == [4]
+
+
+def test_people_of_studios_file_are_weighed_where_they_disagree(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        for row in range(12):
+            act(store, "anna", "label_named", [row], ["fruit", "car", "sea"][row % 3], "card")
+        for row in range(6):
+            act(store, "ben", "label_named", [row], ["fruit", "car", "sea"][(row + (row > 3)) % 3], "card")
+    task = hidegl.read("t.csv", "t.db", text="text", embedder="words", cache=False)
+    assert task.labels.n_labels == 10
+    assert {who: int(np.sum(said != None)) for who, said in task.labels.disputed.items()} == {"anna": 2, "ben": 2}  # noqa: E711
+    assert "2 rows have different labels by anna, ben" in str(task.notes)
+
+
+def test_a_file_without_people_goes_on(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        store.label_named([3], "car", "card")
+        store._file.executescript("DROP TABLE annotators; PRAGMA user_version = 2;")
+    assert hidegl.read("t.csv", "t.db", embedder="words").labels.n_labels == 1
+    with LabelStore(Path("t.db"), keys()) as store:
+        act(store, "anna", "label_named", [3], "sea", "card")
+        assert opinions(store) == {}
+    file = sqlite3.connect("t.db")
+    assert file.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert file.execute("SELECT name FROM annotators").fetchall() == [("anna",)]
+
+
+def test_the_page_sends_a_name_and_gets_what_is_unclear(folder):
+    session = open_session(folder / "t.csv", embedder="words")
+    try:
+        ask = {name: lambda fields, does=does: answer(does, session, fields) for name, does in ACTIONS.items()}
+        ask["label"]({"rows": [5], "name": "sea", "by": "  anna "})
+        ask["label"]({"rows": [5], "name": "car", "by": "ben"})
+        state = ask["skip"]({"row": 7, "unsure": True, "by": "ben"})
+        assert state["disputes"] == 2
+        numbers = {one["name"]: one["number"] for one in state["classes"]}
+        first, second = ask["disputes"]({})["disputes"]
+        assert (first["row"], first["opinions"]) == (5, [["anna", numbers["sea"]], ["ben", numbers["car"]]])
+        assert (second["row"], second["opinions"]) == (7, [])
+        ask["label"]({"rows": [5], "class": numbers["sea"], "source": "disputes", "by": "anna"})
+        assert [one["row"] for one in ask["disputes"]({})["disputes"]] == [7]
+        assert ask["label"]({"rows": [7], "name": "other / junk", "source": "disputes"})["disputes"] == 0
+        for wrong in (3, "x" * 41, "a\u200bb"):
+            with pytest.raises(UsageError):
+                ask["state"]({"by": wrong})
+        assert ANNOTATOR.get() == ""
+    finally:
+        session.stop()
