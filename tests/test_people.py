@@ -77,13 +77,13 @@ def test_unsure_is_no_class(folder):
     with LabelStore(Path("t.db"), keys()) as store:
         store.skip(3)
         store.skip(4, unsure=True)
-        assert store.unsure() == [4]
+        assert store.skipped(unsure=True) == {4}
     with LabelStore(Path("t.db"), keys()) as store:
-        assert (store.skipped(), store.unsure()) == ({3, 4}, [4])
+        assert (store.skipped(), store.skipped(unsure=True)) == ({3, 4}, {4})
         store.label_named([4], "car", "disputes")
-        assert store.unsure() == []
+        assert store.skipped(unsure=True) == set()
         store.undo()
-        assert store.unsure() == [4]
+        assert store.skipped(unsure=True) == {4}
 
 
 def test_people_of_studios_file_are_weighed_where_they_disagree(folder):

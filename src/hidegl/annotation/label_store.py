@@ -85,14 +85,11 @@ class LabelStore:
         with self._mutex:
             return self._contents.labels()
 
-    def skipped(self) -> set[int]:
+    def skipped(self, *, unsure: bool = False) -> set[int]:
+        """The rows that were skipped; or of these, those of which somebody was unsure."""
         with self._mutex:
-            return {row for row in self._contents.skipped if row >= 0}
-
-    def unsure(self) -> list[int]:
-        """The rows of which somebody was unsure."""
-        with self._mutex:
-            return [row for row, how in self._contents.skipped.items() if row >= 0 and how == UNSURE]
+            found = self._contents.skipped.items()
+            return {row for row, how in found if row >= 0 and (how == UNSURE or not unsure)}
 
     def disputed(self) -> dict[int, dict[str, int]]:
         """The rows to which people gave different classes: the class of each person, by its number."""
@@ -259,7 +256,7 @@ class LabelStore:
     def _write(
         self, source: str, events: Iterable[tuple[str, dict[str, Any]]], keys: Sequence[tuple[int, str]] = ()
     ) -> int:
-        self._check_in_place()
+        check_in_place(self.path, self._identity)
         common = {"batch": self._last_batch + 1, "time": now(), "source": source}
         try:
             with self._file:
@@ -272,20 +269,21 @@ class LabelStore:
                     self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
         except sqlite3.Error as error:
             raise OperationError(f"nothing was saved in {self.path}: {error}") from error
-        self._check_in_place()
+        check_in_place(self.path, self._identity)
         self._last_batch += 1
         return self._last_batch
 
-    def _check_in_place(self) -> None:
-        """Raise an error if the file was deleted or renamed, because writes to it would be lost."""
-        try:
-            in_place = identity(self.path) == self._identity
-        except OSError:
-            in_place = False
-        if not in_place:
-            raise OperationError(
-                f"nothing was saved: {self.path} was deleted, renamed or replaced; put it back, or start Studio again"
-            )
+
+def check_in_place(path: Path, before: tuple[int, int]) -> None:
+    """Raise an error if the file was deleted or renamed: writes to it would reach no file on disk."""
+    try:
+        in_place = identity(path) == before
+    except OSError:
+        in_place = False
+    if not in_place:
+        raise OperationError(
+            f"nothing was saved: {path} was deleted, renamed or replaced; put it back, or start Studio again"
+        )
 
 
 def identity(path: Path) -> tuple[int, int]:

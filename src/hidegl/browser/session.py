@@ -133,7 +133,7 @@ class Session:
             "n_rows": self.store.n_rows,
             "n_labels": len(labels),
             "skipped": self._task.skipped.tolist(),
-            "disputes": len(self.store.disputed()) + len(self.store.unsure()),
+            "disputes": len(self.store.disputed()) + len(self.store.skipped(unsure=True)),
             "classes": described_classes(self.store.classes, labels, now.trust),
             "stars": described_stars(now.layout, labels),
             "version": self._version,

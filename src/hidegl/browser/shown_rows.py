@@ -125,7 +125,7 @@ class ShownRows:
     def disputes(self) -> list[dict[str, Any]]:
         """Rows to which people gave different classes, and those of which somebody was unsure."""
         disputed, labels = self.store.disputed(), self.store.labels()
-        rows = [*disputed, *(row for row in self.store.unsure() if row not in disputed)][:PAGE]
+        rows = [*disputed, *(row for row in sorted(self.store.skipped(unsure=True)) if row not in disputed)][:PAGE]
         cards = self._cards([QueuedRow(row, 1, True, ()) for row in rows], labels)
         opinions = [[[who, number] for who, number in disputed.get(row, {}).items()] for row in rows]
         return [{**card, "opinions": own} for card, own in zip(cards, opinions, strict=True)]
