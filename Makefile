@@ -40,6 +40,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/plain_words.py
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4

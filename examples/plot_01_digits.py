@@ -24,7 +24,7 @@ print("expected by the model:", model.expected_accuracy_)
 
 # %%
 # The map shows the high-dense points of the model. They are laid out along their tree, coloured by class, and faint
-# where the model is unsure. Stars are the given labels.
+# where the model is uncertain. Stars are the given labels.
 
 fig, ax = plt.subplots(figsize=(8, 6.5), layout="constrained")
 plot_map(model, ax=ax)

@@ -34,7 +34,7 @@ asked = [0.9, 0.95, 0.97, 0.98]
 expected = [model.acceptance(p) for p in asked]
 
 fig, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
-ax.plot(100 * shares, 100 * precision, color="#1f6feb", lw=2.5, label="labels that are right, of the surest")
+ax.plot(100 * shares, 100 * precision, color="#1f6feb", lw=2.5, label="labels that are right, of the most confident")
 ax.plot([100 * a.share for a in expected], [100 * a.expected_precision for a in expected], "o", color="#d1495b", ms=9)
 for p, a in zip(asked, expected, strict=True):
     place = 100 * a.share, 100 * a.expected_precision

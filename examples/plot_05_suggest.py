@@ -2,7 +2,7 @@
 What to label next
 ==================
 
-Labels cost time. `suggest` names the rows whose labels would tell most about all the others, even before there is any
+Labels cost time. `suggest` names the rows whose labels would reveal most about all the others, even before there is any
 label.
 """
 

@@ -2,7 +2,7 @@
 A table of numbers, categories, dates and gaps
 ==============================================
 
-`TableEncoder` takes a frame as it is. It decides what each column holds, fills gaps, and leaves out ids.
+`TableEncoder` takes a frame as it is. It decides the kind of each column, fills gaps, and leaves out ids.
 """
 
 import matplotlib.pyplot as plt
@@ -49,5 +49,5 @@ for name, colour in zip(model.classes_, ["#1f6feb", "#d1495b", "#edae49"], stric
 wrong = model.transduction_ != truth
 ax.scatter(frame.loc[wrong, "proline"], frame.loc[wrong, "flavanoids"], marker="x", s=90, color="black", label="wrong")
 ax.set(xlabel="proline", ylabel="flavanoids")
-ax.legend(frameon=False, title="larger: surer")
+ax.legend(frameon=False, title="larger: more confident")
 ax.spines[["top", "right"]].set_visible(False)

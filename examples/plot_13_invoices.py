@@ -39,7 +39,7 @@ frame.iloc[:, 1:] = frame.iloc[:, 1:].mask(gaps, pd.DataFrame(rng.choice(words, 
 frame.head()
 
 # %%
-# Every sixth invoice of the first 240 has a label. The others are labelled, and the surest of them accepted.
+# Every sixth invoice of the first 240 has a label. The others are labelled, and the most confident labels accepted.
 
 labels = pd.Series(truth).where((frame.index % 6 == 0) & (frame.index < 240))
 result = hidegl.label(frame, labels, accept=0.98)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hidegl
+import plain_words
 
 SOURCE = Path(hidegl.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -56,6 +57,23 @@ def test_modules_and_classes_have_names_of_their_own():
     modules = Counter(path.stem for path in paths)
     classes = Counter(node.name for _, node in nodes(ast.ClassDef))
     assert [name for name, n in (modules + classes).items() if n > 1] == []
+
+
+def test_words_that_we_do_not_use_are_not_there():
+    assert plain_words.findings() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("The labels tell which class is meant.", ["tell"]),
+        ("a folder beside the data, which is kept", ["beside", "is kept"]),
+        ("scores of held-out labels", []),
+        ("`held` is the name of a variable", []),
+    ],
+)
+def test_such_words_are_found_where_people_read_them(line, found):
+    assert [word.pattern.split("|")[0] for word in plain_words.words_in(line)] == found
 
 
 # Model files of version 0.1

@@ -82,7 +82,7 @@ def test_predict_says_which_rows_are_unlike_those_it_knows(table, capsys):
     found = answered(capsys, "predict m.hidegl new.csv")
     assert found["empty_rows"] == 1
     codes = {note["code"]: note["text"] for note in found["notes"]}
-    assert codes["empty-rows"].startswith("1 row holds nothing that the model has learned from")
+    assert codes["empty-rows"].startswith("1 row is empty in all columns of the fit")
     assert codes["outside"] == "a: 1 cell is far outside the range that the model has learned from"
     written = pd.read_csv("new.predicted.csv")
     assert list(written.columns) == [*"abcd", "label", "confidence", "unseen", "familiarity"]

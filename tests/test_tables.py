@@ -124,7 +124,7 @@ def test_new_rows_may_hold_new_categories_gaps_and_columns_in_any_order():
     assert encoder.filled_["age"] == 2
     with pytest.raises(ValueError, match="X lacks columns that were learned from: age"):
         encoder.transform(pa.table({"city": ["Rome"]}))
-    with pytest.raises(ValueError, match="the column 'age' cannot be used: it holds text, but held numbers"):
+    with pytest.raises(ValueError, match="the column 'age' cannot be used: it contains text, but had numbers"):
         encoder.transform(pa.table({**new, "age": ["old", "older", "x"]}))
 
 

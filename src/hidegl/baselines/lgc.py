@@ -20,7 +20,7 @@ from hidegl.spreading.labels import Labels
 
 @dataclass(repr=False, eq=False)
 class LGC(GraphBaseline):
-    """Labels spread over a nearest-neighbour graph; the weight `mu` keeps them close to the given labels."""
+    """Labels spread over a nearest-neighbour graph; the weight `mu` is that of the given labels."""
 
     mu: float = 0.01
 

@@ -101,7 +101,7 @@ class Course:
         self._show()
 
     def block(self, n_rows: int) -> None:
-        """So many rows of the phase are done."""
+        """Note that this number of further rows is done."""
         self._done += n_rows
         self._show()
 

@@ -124,7 +124,7 @@ def check_readable(path: Path | str) -> None:
 def unreadable_array(path: Path, error: Exception) -> OperationError:
     if "Object arrays" in str(error) or "Python objects" in str(error):
         return OperationError(
-            f"{path} holds Python objects, which are not loaded because they may run code: save plain arrays"
+            f"{path} contains Python objects, which are not loaded because they may run code: save plain arrays"
         )
     return damaged(path)
 

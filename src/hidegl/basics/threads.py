@@ -66,7 +66,7 @@ class BlasThreads:
             return self._pool
 
     def forget_threads(self) -> None:
-        """Start anew in a forked process: the threads do not exist there, and one of them may have held the lock."""
+        """Start anew in a forked process: the threads do not exist there, and one of them may have locked the lock."""
         self._lock, self._pool = RLock(), None
         THREAD.working = False
 

@@ -44,7 +44,7 @@ HEADERS = {
 }
 
 
-OPEN_ANEW = "Open the address that Studio prints when it starts. It holds the key to this page, a new one each time."
+OPEN_ANEW = "Open the address that Studio prints when it starts. It contains the key to this page, a new one each time."
 
 CLOSED_PAGE = f"""<!doctype html>
 <html lang="en">

@@ -35,7 +35,7 @@ EMBEDDERS = ("minilm", "minilm+layers", "static", "words", "efficientnet", "pixe
 
 @dataclass
 class AgentTools:
-    """The tools of a server, one call at a time. The data that were read last, and the last model, are kept."""
+    """The tools of a server, one call at a time. The last data and the last model are cached."""
 
     folder: Path
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -47,7 +47,7 @@ class AgentTools:
         confine(self.folder)
 
     def inspect(self, data: str, text: str | None = None, embedder: str | None = None) -> dict[str, Any]:
-        """Say what a file holds: its rows, its columns, and the labels that it came with."""
+        """Describe a file: its rows, its columns, and the labels in it."""
         with self._at_work():
             task = self._read(data, text, embedder)
             facts = task.column_facts[:MOST_COLUMNS]

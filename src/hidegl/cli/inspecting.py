@@ -40,7 +40,7 @@ def inspect(
     encoding: Encoding = None,
     json: Json = False,
 ) -> None:
-    """Show the columns of a table: what each holds, why, and whether it is learned from. Or show a saved model.
+    """Show the columns of a table: the kind of each, the reason, and whether it is used. Or show a saved model.
 
     [dim]hidegl inspect data.csv[/]
     [dim]hidegl inspect digits.hidegl[/]

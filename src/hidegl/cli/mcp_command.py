@@ -89,7 +89,7 @@ class DeclaredTools:
         return [self.inspect, self.suggest, self.label, self.accept, self.audit, self.report]
 
     def inspect(self, data: str, text: str | None = None, embedder: str | None = None) -> dict[str, Any]:
-        """What a file holds: rows, columns with kinds and examples, and the labels that it came with."""
+        """Describe a file: rows, columns with kinds and examples, and the labels in it."""
         return self._tools.inspect(data, text, embedder)
 
     def suggest(

@@ -41,8 +41,8 @@ def show_trust_in_new(
     n_rows, n_empty = len(familiarity), int(are_empty(task).sum())
     n_unfamiliar = int(np.sum(familiarity < 1)) - n_empty
     if n_empty:
-        rows = "1 row holds" if n_empty == 1 else f"{n_empty:,} rows hold"
-        screen.warn(f"{rows} nothing that the model has learned from: no label there means anything", "empty-rows")
+        rows = "1 row is" if n_empty == 1 else f"{n_empty:,} rows are"
+        screen.warn(f"{rows} empty in all columns of the fit: labels there mean nothing", "empty-rows")
     if n_unfamiliar > WORTH_SAYING * n_rows:
         rows = "1 row is" if n_unfamiliar == 1 else f"{n_unfamiliar:,} of {n_rows:,} rows are"
         screen.warn(f"{rows} unlike every labelled row: their familiarity is below 1", "unfamiliar")

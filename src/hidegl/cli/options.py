@@ -60,7 +60,7 @@ Kinds = Annotated[
     str | None,
     typer.Option(
         "--as",
-        help="What columns hold, where hidegl is wrong about it: number, date, category or text, such as "
+        help="The kinds of columns that hidegl gets wrong: number, date, category or text, such as "
         "price=number,when=date,code=category.",
         metavar="COLUMN=KIND,…",
         show_default=False,
@@ -93,14 +93,16 @@ Tune = Annotated[
     ),
 ]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Do not keep the vectors of texts and images in .hidegl_cache.")
+    bool, typer.Option("--no-cache", help="Do not cache the vectors of texts and images in .hidegl_cache.")
 ]
 Encoding = Annotated[
     str | None, typer.Option(help="The encoding of text files, such as latin1. Default: UTF-8.", metavar="NAME")
 ]
 TableFile = Annotated[
     Path | None,
-    typer.Option("--table", help="A table of ids, labels or texts beside a matrix: one line per row.", metavar="FILE"),
+    typer.Option(
+        "--table", help="A table of ids, labels or texts, with one line for each row of a matrix.", metavar="FILE"
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -145,7 +147,7 @@ Accept = Annotated[
     float | None,
     typer.Option(
         parser=share,
-        help="Keep only the surest labels, so that this share of them is expected to be right, such as 0.95 or 95%. "
+        help="Accept only the most confident labels, of which this share is expected to be right, such as 0.95 or 95%. "
         "The other labels are left blank, and their rows are listed in a file for review.",
         metavar="SHARE",
         show_default=False,

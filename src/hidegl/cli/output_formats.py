@@ -81,7 +81,7 @@ def check_output(path: Path, form: OutputFormat, *, force: bool) -> None:
     if path.exists() and not force:
         raise UsageError(f"{path} exists already: name another folder with -o, or replace it with --force")
     if path.exists() and not (path / STATE).is_file():
-        raise UsageError(f"-o {path} holds other things than a data set, so it is not replaced: name another folder")
+        raise UsageError(f"-o {path} contains other things than a data set, so it is not replaced: name another folder")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {path.parent} for {path.name}: create it first")
 

@@ -279,7 +279,7 @@ def as_floats(column: pa.ChunkedArray, how: str = "") -> Numbers:
         if pa.types.is_boolean(kind):
             column = pc.cast(column, pa.int8())
         elif not pa.types.is_decimal(kind):
-            raise ValueError(f"it holds {spoken(kind)}, but held numbers when the model was made")
+            raise ValueError(f"it contains {spoken(kind)}, but had numbers when the model was made")
         column = pc.cast(column, pa.float64())
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
@@ -287,7 +287,7 @@ def as_floats(column: pa.ChunkedArray, how: str = "") -> Numbers:
 def checked(column: pa.ChunkedArray, values: Numbers, what: str) -> Numbers:
     """The values of a column of texts; an error if no text has a value."""
     if len(values) and np.isnan(values).all() and len(without(bare(column.drop_null()), EMPTY_WORDS)):
-        raise ValueError(f"it holds text, but held {what} when the model was made")
+        raise ValueError(f"it contains text, but had {what} when the model was made")
     return values
 
 
@@ -325,5 +325,5 @@ def as_seconds(column: pa.ChunkedArray, how: str) -> Numbers:
     elif is_text(kind) and how not in EPOCHS:
         return checked(column, dates_in(column, how), "dates")
     elif how not in EPOCHS:
-        raise ValueError(f"it holds {kind}, but held dates when the model was made")
+        raise ValueError(f"it contains {kind}, but had dates when the model was made")
     return as_floats(column) / {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[how]

@@ -78,7 +78,7 @@ def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
     texts = pc.cast(column, pa.string()) if is_text(column.type) else None
     if wanted in ("category", "text"):
         if pa.types.is_nested(column.type):
-            raise ValueError(f"it holds {spoken(column.type)}")
+            raise ValueError(f"it contains {spoken(column.type)}")
         return Kind(wanted)
     if texts is None:
         found = kind_of_numbers("time", pc.cast(column, pa.float64(), safe=False)) if is_numeric(column.type) else None
@@ -86,7 +86,7 @@ def given_kind(name: str, column: pa.ChunkedArray, wanted: str) -> Kind:
             return Kind("number")
         if wanted == "date" and (pa.types.is_temporal(column.type) or (found is not None and found.name == "date")):
             return Kind("date", how=found.how if found is not None else "")
-        raise ValueError(f"it holds {spoken(column.type)}")
+        raise ValueError(f"it contains {spoken(column.type)}")
     different = without(bare(texts.drop_null()), EMPTY_WORDS).unique().to_pylist()
     values, how = (read_dates if wanted == "date" else read_amounts)(different)
     unread = tuple(text for text, value in zip(different, values, strict=True) if np.isnan(value))

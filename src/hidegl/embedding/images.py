@@ -72,7 +72,7 @@ class ImageEmbedder(TransformerMixin, BaseEstimator):
         places = np.unique(np.linspace(0, len(items) - 1, min(LOOKED_AT, len(items))).astype(np.intp))
         found = [image for image in map(read_or_none, (items[place] for place in places)) if image is not None]
         if not found:
-            raise UnreadableImageError("X holds no image that can be read")
+            raise UnreadableImageError("X contains no image that can be read")
         self.way_: Way = chosen(self.embedder, found)
         return self
 

@@ -60,7 +60,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     columns : list of str, default=None
         The columns to use. None: all that are not left out.
     kinds : dict of str, default=None
-        What columns hold, by their name, where it is not seen: "number", "date", "category" or "text". They are used.
+        The kinds of columns, by name, that are not recognised: "number", "date", "category" or "text". They are used.
 
     Attributes
     ----------

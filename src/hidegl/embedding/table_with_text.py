@@ -1,7 +1,8 @@
 """Tables in which one column is a text: it has views of its own, and one view has it together with the other columns.
 
-A text that is taken alone loses the other columns, and one that is a few numbers among them loses what it says. Labels
-decide how much each view counts. In the last view, the text and all other columns together have the same variance.
+If only the text is used, the information of the other columns is lost; as a few numbers among them, the text loses its
+meaning. Labels decide how much each view counts. In the last view, the text and all other columns together have the
+same variance.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class TableWithText:
 
     @classmethod
     def restored(cls, stored: Stored, state: State, named: str | None = None) -> Self:
-        """From what a model file holds, as in `TextEmbedder.restored`."""
+        """Restore the encoder of a model file, as in `TextEmbedder.restored`."""
         scales = stored.numbers("scales", "(0, inf)")
         if len(scales) != 2:
             raise ValueError(f"scales must be two numbers, got {len(scales)}")

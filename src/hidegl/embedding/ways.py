@@ -218,7 +218,7 @@ def function_named(name: str) -> Callable[[list[str]], Any]:
 
 
 def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
-    """The model of this name; with `local`, only if it is on this machine, and no folder: that may hold code."""
+    """The model of this name; with `local`, only if it is on this machine, and not a folder, which may contain code."""
     if name.lower() in SERVICES:
         raise ValueError(
             f"{name!r} is a service, and hidegl sends no data to services: get the embeddings yourself and give them "

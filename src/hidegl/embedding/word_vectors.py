@@ -92,7 +92,7 @@ class Words:
             except ValueError:  # scikit-learn found none of this kind
                 continue
         if not parts:
-            raise ValueError("the texts hold no words to learn from: give another column, or an embedder")
+            raise ValueError("the texts contain no words to learn from: give another column, or an embedder")
         X = counted(parts, some)
         n_columns = max(min(most_columns, X.shape[1] - 1, X.shape[0] - 1), 1)
         components = np.eye(1, X.shape[1])

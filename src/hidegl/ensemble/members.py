@@ -39,7 +39,7 @@ EMBEDDING = "reading texts and images"
 """What people read while an embedder makes vectors."""
 
 EMBEDDED_COLUMNS = 150
-"""Prepared vectors of embedders have about so many columns."""
+"""The approximate number of columns of prepared vectors of embedders."""
 
 TOLERANCE = 1e-2
 """The tolerance for points of a member. Because members are averaged, it can be larger than HiDeGL's."""

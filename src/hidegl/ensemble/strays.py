@@ -70,7 +70,7 @@ class Strays:
         ]
         more = f", and {len(described) - 5} more like it" if len(described) > 5 else ""
         warn_user(
-            f"probably a mistake: the only label of {', of '.join(described[:5])}{more}. Only that row keeps it; give "
+            f"probably a mistake: the only label of {', of '.join(described[:5])}{more}. Only that row has it; give "
             f"the class more labels, or correct it"
         )
 

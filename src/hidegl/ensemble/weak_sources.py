@@ -113,7 +113,7 @@ class Scene:
         return np.unique(self.gold[self.is_gold])
 
     def gold_likelihood(self, logits: Matrix) -> float:
-        """The log-likelihood of the given labels, among the classes that have one: of others they say nothing."""
+        """The log-likelihood of the given labels, among the classes that have one; others have no evidence."""
         if not self.is_gold.any():
             return 0.0
         own = log_softmax(logits[self.is_gold][:, self.gold_classes], axis=1)
@@ -194,7 +194,7 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
 def evidence_and_lessons(scene: Scene, thetas: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
     """The log-evidence of what sources say of their own rows, and of what the kernel learns from them (m, c).
 
-    A guess is no evidence of its own row beside the kernel that learns from it.
+    For its own row, a guess is no evidence in addition to the kernel that learns from it.
     """
     evidence = np.zeros(scene.votes[0].shape) if scene.other is None else scene.other
     lessons = np.zeros_like(evidence)
@@ -296,7 +296,9 @@ def judged(scene: Scene) -> SourceTrust:
 
 
 def judged_guesses(scene: Scene) -> SourceTrust:
-    """How often what guesses teach is right, by the given labels alone: rows say nothing of guesses from rows."""
+    """The accuracy of the kernel that learned from guesses, by the given labels only: rows are no evidence about
+    guesses that follow from rows.
+    """
     right = np.empty(0)
     if scene.kernel is not None:
         _, lessons = evidence_and_lessons(scene, [prior_confusion(GUESS_MEAN, how_often_said(scene.votes[0]))])

@@ -88,7 +88,7 @@ class AutoHiDeGL(CalibratedModel):
     classes_ : array of shape (n_classes,)
         The classes among the given labels, sorted.
     transduction_ : array of shape (n_rows,)
-        A label for every row of the fit; given labels are kept.
+        A label for every row of the fit; given labels do not change.
     label_distributions_ : array of shape (n_rows, n_classes)
         The probabilities behind `transduction_`, calibrated; rows sum to 1.
     structures_ : tuple of Structure

@@ -82,7 +82,7 @@ class HiDeGL(Model):
         columns, or if one varies far more than the others; else "unit", if no value is negative or there are more than
         100 columns; else None.
     n_components : int, "auto" or None, default="auto"
-        Principal components to work in; None keeps all columns. "auto": where there are more than 100 columns, as
+        The number of principal components; None uses all columns. "auto": where there are more than 100 columns, as
         many as explain 90 % of the variance (80 %, if no value is negative), at most 200.
     n_nearest : int or None, default=8
         The number of points that a row is assigned to; None for all of them, as in the paper, which takes n×k memory.
@@ -114,7 +114,7 @@ class HiDeGL(Model):
     classes_ : array of shape (n_classes,)
         The classes among the given labels, sorted.
     transduction_ : array of shape (n_rows,)
-        A label for every row of the fit; given labels are kept.
+        A label for every row of the fit; given labels do not change.
     label_distributions_ : array of shape (n_rows, n_classes)
         The probabilities behind `transduction_`; rows sum to 1.
     points_ : array of shape (n_points, n_features)

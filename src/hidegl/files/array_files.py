@@ -45,7 +45,7 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
     if not matrices:
         shapes = joined_names(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
         raise UsageError(
-            f"{path} must contain a matrix of numbers, with one row per item to label; it holds {shapes or 'nothing'}"
+            f"{path} must contain a matrix of numbers, with one row per item to label; it has {shapes or 'nothing'}"
         )
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]

@@ -55,7 +55,7 @@ def fits_into_cell(kind: pa.DataType) -> bool:
 
 
 def holds_vectors_as_text(column: pa.ChunkedArray) -> bool:
-    """Whether a column of text holds vectors as pandas writes them to CSV: "[0.1, 0.2, …]"."""
+    """Whether a column of text contains vectors as pandas writes them to CSV: "[0.1, 0.2, …]"."""
     first = column.drop_null().slice(0, 1).to_pylist()
     return bool(first) and len(parsed_vector(first[0])) > 1
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hidegl.files.writing import Block
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
-"""What a sheet can hold."""
+"""The limits of a sheet."""
 
 HOW = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 

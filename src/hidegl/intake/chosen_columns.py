@@ -209,7 +209,7 @@ def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str])
 
 
 def with_margins(table: Table, kinds: dict[str, Kind]) -> dict[str, Kind]:
-    """The kinds, except that constant columns are kept in tables of very many numbers: the margin of images is
+    """The kinds, except that constant columns are used in tables of very many numbers: the margin of images is
     constant.
     """
     used = [kind.name for kind in kinds.values() if kind.name]

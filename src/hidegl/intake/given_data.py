@@ -43,7 +43,7 @@ def source_of(data: Any) -> Source | MemorySource:
 
 
 def are_paths(data: Any) -> bool:
-    """Whether a list holds paths: path objects, or names of images, or names of files that all exist."""
+    """Whether a list contains paths: path objects, or names of images, or names of files that all exist."""
     if not isinstance(data, list | tuple) or not data or not all(isinstance(one, str | os.PathLike) for one in data):
         return False
     if any(isinstance(one, os.PathLike) for one in data):

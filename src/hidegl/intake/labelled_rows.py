@@ -87,7 +87,7 @@ def placed(
         row, label = rows[place], found[place : place + 1].tolist()[0]
         if y[row] not in (None, label):
             raise UsageError(
-                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; keep the one that is right"
+                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; delete the wrong one"
             )
         y[row] = label
     return y

@@ -30,7 +30,7 @@ Columns = dict[Any, NDArray[np.float64]]
 
 
 def probabilities_of(reader: SourceReader, place: Any) -> Any:
-    """What `AutoHiDeGL.fit` takes, if a place has a number for each class and row; None if it holds labels."""
+    """The argument for `AutoHiDeGL.fit`, if a place has a number for each class and row; None if it has labels."""
     if isinstance(place, Mapping):
         is_table = bool(place) and all(hasattr(one, "__len__") and not isinstance(one, str) for one in place.values())
         return of_columns(reader, place) if is_table else None

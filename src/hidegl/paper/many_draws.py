@@ -38,7 +38,7 @@ def accuracies(
 ) -> dict[str | None, list[float]]:
     """The accuracy in percent on the unlabelled rows, for each class prior and each draw.
 
-    y holds the classes 0 to c − 1, and every draw has a label of each class.
+    y contains the classes 0 to c − 1, and every draw has a label of each class.
     """
     Z = structure.Z.collect()
     labels = [Labels.of(np.unique(y), np.where(np.isin(np.arange(len(y)), rows), y, -1)) for rows in draws]

@@ -53,7 +53,7 @@ class Rows(ABC):
 
     @abstractmethod
     def map(self, function: Callable[..., Block], *args: Any) -> Self:
-        """The rows `function(block, *args)`, lazily; the function keeps the number and the order of rows."""
+        """The rows `function(block, *args)`, lazily; the function must not change the number and the order of rows."""
 
     def seen(self, columns: tuple[int, int] | None) -> Self:
         """The rows with a range of their columns, lazily; None: all columns."""

@@ -95,7 +95,7 @@ class PointIndex:
 
 
 def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
-    """The points, with an index if they are so many that it is faster."""
+    """The points, with an index if that is faster."""
     if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST_COORDINATE:
         return C
     index = PointIndex.of(C, s)

@@ -2,7 +2,7 @@
 
     x ↦ ((x, or x/‖x‖, or x cut to bounds) − offset) / scale · basis
 
-The method uses distances only, so the offset has no effect but keeps float32 exact. `restore` is the inverse.
+The method uses distances only, so the offset only makes float32 more exact. `restore` is the inverse.
 """
 
 from __future__ import annotations
@@ -328,7 +328,7 @@ def column_statistics(sample: Any) -> tuple[Any, Any]:
 def principal_components(
     sample: Any, n_components: int | str | None, share: float, seed: int
 ) -> NDArray[np.float64] | None:
-    """The directions of the largest variance (d, r), or None to keep all columns; "auto" explains `share` of it."""
+    """The directions of the largest variance (d, r), or None for all columns; "auto" explains `share` of it."""
     n, d = sample.shape
     most = MOST_COMPONENTS if n_components == "auto" else n_components
     most = min(int(most or d), d, n) - sp.issparse(sample)

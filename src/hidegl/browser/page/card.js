@@ -6,7 +6,7 @@ import { model, nameOf, on, refill, take, tell } from "./model.js";
 import { bar, content, empty, failed, key, sure, tag } from "./parts.js";
 
 const JUNK = "other / junk"; // a class for rows that belong to no other
-const FEW = 5; // so many cards are kept ready
+const FEW = 5; // the minimum number of cards in the queue
 
 const answered = new Set(); // rows that were answered here, of which the server may not know yet
 let current = null;

@@ -6,7 +6,7 @@ import { model, nameOf, take, tell } from "./model.js";
 import { content, failed, key, sure, tag } from "./parts.js";
 
 const MANY = 20; // to label more rows at once, a person has to confirm it
-const PAGE = 60; // so many rows does the server list at once, at most
+const PAGE = 60; // the maximum number of rows that the server lists at a time
 
 /** A list of rows: what to ask the server for, what it is called, and where its labels come from.
  *  It can be of more rows than it can list, and `all` of those that it finds can be labelled at once. */

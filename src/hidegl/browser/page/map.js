@@ -7,7 +7,7 @@ import { picture, sure, tag } from "./parts.js";
 const FAINT = 0.22;
 const NEAR = 14; // pixels
 const MANY = 20; // names of more classes are written smaller
-const SPOTS = 12; // so many places are tried for a name
+const SPOTS = 12; // the number of places that are tried for a name
 const NAME_REACH = 1 / 15; // of the width of the map: how far around a name rows count for it
 
 let view = null;

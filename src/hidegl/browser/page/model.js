@@ -1,4 +1,4 @@
-// What the page knows. The server tells it by events; parts of the page listen.
+// The state of the page, which the server updates by events; parts of the page listen.
 
 import { ask } from "./api.js";
 

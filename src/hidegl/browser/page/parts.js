@@ -3,8 +3,8 @@
 import { dialog, h, percent, say, some } from "./dom.js";
 import { colourOf, model, nameOf } from "./model.js";
 
-const FEW = 3; // so many other columns stand under a text, and the rest is folded
-const MANY = 24; // so many columns of a row that is nothing else
+const FEW = 3; // the number of other columns under a text; the rest is folded
+const MANY = 24; // the maximum number of columns of a row without a text
 const SMALL = 64; // images of fewer pixels are shown pixel by pixel
 
 let unfolded = false; // whether the other columns are open: for all cards, once a person has opened one

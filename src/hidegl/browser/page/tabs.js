@@ -1,4 +1,4 @@
-// The tabs beside Next: doubts, review, unfamiliar, classes and search. Each is a panel and what class keys do there.
+// The tabs after Next: doubts, review, unfamiliar, classes and search. Each is a panel and what class keys do there.
 
 import { ask, change } from "./api.js";
 import { count, h, percent, say, some } from "./dom.js";
@@ -36,7 +36,7 @@ class LazyTab {
   }
 
   async load() {
-    const { saving } = this; // what is asked before a change is saved would bring back what it settled
+    const { saving } = this; // a request before the change is saved would show the old state
     await saving;
     if (model.state === null) return; // it is loaded when the first state comes
     this.version = model.state.trust?.version ?? null;

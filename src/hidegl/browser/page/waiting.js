@@ -1,7 +1,7 @@
 // The page before Studio: asks how far the work is, and becomes Studio when that answers in its place.
 
 const PAUSE = 500; // milliseconds between questions
-const MISSED = 6; // so many questions without an answer, and the page says so
+const MISSED = 6; // after this number of failed requests, the page reports it
 
 let missed = 0;
 

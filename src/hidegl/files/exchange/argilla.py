@@ -11,7 +11,7 @@ from hidegl.files.exchange.record_formats import QUESTION, Answer, Outcome, Reco
 AGENT = "hidegl"
 
 PARTS = ("fields", "metadata", "vectors")
-"""The parts of a record that hold columns."""
+"""The parts of a record that contain columns."""
 
 
 @dataclass

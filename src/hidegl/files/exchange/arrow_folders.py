@@ -56,7 +56,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise OperationError(f"{path} is not JSON, it may be damaged") from error
     if not isinstance(found, dict):
-        raise OperationError(f"{path} must hold an object with fields")
+        raise OperationError(f"{path} must contain an object with fields")
     return found
 
 

@@ -1,4 +1,6 @@
-"""JSON files with one record after the other: an array, or one value per line. Each record is kept as it is written."""
+"""JSON files with one record after the other: an array, or one value per line. The original text of each record is
+stored.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from hidegl.basics.memory import available_memory, readable
 from hidegl.files.documents import check_depth
 
 BYTES_PER_BYTE = 6
-"""The text of a file as Python holds it, its records, and the columns that are made of them."""
+"""The text of a file, its records, and the columns that are made of them."""
 
 LOOKED_AT, FIRST_BYTES = 20, 1 << 20
 """How many records show the format of a file, and how many bytes are read for them at first."""
@@ -45,7 +47,7 @@ class JsonRecords:
     texts: list[str] = field(default_factory=list)
 
     def read(self) -> Iterator[Any]:
-        """Each record of the file, whose text is kept; one line says what is wrong with the file."""
+        """Each record of the file with its original text; an error of one line if the file is wrong."""
         text = text_of(self.path)
         try:
             for value, start, end in values_in(text):
@@ -55,7 +57,7 @@ class JsonRecords:
             said = error.msg.removesuffix(" starting at")
             raise OperationError(f"{self.path} is not JSON: {said} in line {error.lineno}") from error
         except RecursionError as error:
-            raise OperationError(f"{self.path} holds lists or objects that are nested too deep") from error
+            raise OperationError(f"{self.path} contains lists or objects that are nested too deep") from error
         except ValueError as error:  # a number that is too large, or NaN
             said = "a whole number has too many digits" if "digits" in str(error) else str(error)
             raise OperationError(f"{self.path}: {said}") from error

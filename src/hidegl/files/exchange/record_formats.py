@@ -111,7 +111,7 @@ class RecordFormat(ABC):
         return None
 
     def learn(self, record: Any) -> None:  # noqa: B027  # most formats have nothing to learn
-        """Notice how the tool is set up, to write records alike."""
+        """Recognise the configuration of the tool, to write records in the same form."""
 
     def learn_classes(self, names: Sequence[str]) -> None:  # noqa: B027
         """Notice the names of all classes."""

@@ -149,7 +149,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], path: Path) -> pa.Table:
         return pa.table({name: column_of([row.get(name) for row in rows]) for name in names})
     except UnicodeEncodeError as error:
         raise OperationError(
-            f"{path} holds half a character ({error.object[error.start]!r}): correct that text"
+            f"{path} contains half a character ({error.object[error.start]!r}): correct that text"
         ) from error
 
 

@@ -21,7 +21,7 @@ from hidegl.files.exchange.record_formats import (
 )
 
 HOLDS = 0.5
-"""From this number on, a class holds."""
+"""The least score of a class that applies."""
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """
-Beside logistic regression
-==========================
+Compared with logistic regression
+=================================
 
-Most people fit a logistic regression to the few labels that they have. It sees the labelled rows only. hidegl
+Most people fit a logistic regression to the few labels that they have. It uses the labelled rows only. hidegl
 also learns from the rows without a label: where they are dense, and how dense regions are connected.
 """
 
