@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-quick test-all lint docs dist fuzz bench clean
+.PHONY: help demo test test-quick test-all lint lint-js docs dist fuzz bench clean
 
 help:
 	@echo "make demo   label data from a few labels, and draw a picture"
@@ -41,6 +41,15 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/plain_words.py
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory lint-js; \
+		else echo "npm was not found: the scripts of Studio and of the report are not checked"; fi
+
+lint-js: tests/javascript/node_modules
+	@npm run --silent --prefix tests/javascript lint
+
+tests/javascript/node_modules: tests/javascript/package.json
+	@npm install --silent --no-audit --no-fund --prefix tests/javascript
+	@touch $@
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4

@@ -17,6 +17,7 @@ const element = { dataset: {}, classList: { contains: () => false }, addEventLis
 globalThis.document = { documentElement: element, getElementById: () => element, addEventListener() {} };
 globalThis.addEventListener = () => {};
 globalThis.Image = class {};
+globalThis.localStorage = { getItem: () => null };
 """
 """As much of a browser as the modules ask for when they are imported."""
 
@@ -86,3 +87,14 @@ console.log(sent.map((one) => JSON.parse(one).class).find((one) => one !== undef
 process.exit(0);
 """
     assert run_module(tmp_path, script) == ["2", "0", "2"]
+
+
+@needs_node
+def test_screen_readers_hear_a_phase_once_and_not_its_numbers(tmp_path):
+    script = """
+import { spokenPhase } from "./page/parts.js";
+const phases = ["learning a better model", "points: stage 1 of 3", "points: stage 2 of 3", "embedding 3 of 40", ""];
+console.log(JSON.stringify(phases.map(spokenPhase)));
+"""
+    (said,) = [" ".join(run_module(tmp_path, script))]
+    assert said == '["learning a better model","points","points","embedding",""]'

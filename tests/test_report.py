@@ -292,6 +292,9 @@ def test_rows_of_tables_are_found_on_the_map_and_by_search(browser, page):
     row.focus()
     row.press("Enter")
     assert ring.is_visible()
+    first = ring.bounding_box()
+    tab.locator("tr[data-x]").nth(1).press("Space")
+    assert ring.bounding_box() != first
     tab.locator("tr[data-code]").last.click()
     assert len(tab.evaluate(CLASSES_OF, "points")) == 1
     box, rows = tab.locator("#next input.search"), tab.locator("#next tbody tr:visible")

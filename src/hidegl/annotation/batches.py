@@ -10,7 +10,7 @@ from typing import Any
 from hidegl.annotation.label_schema import VERSION, version_of
 
 DISPUTES = "disputes"
-"""The source of a label that decide a disagreement: it replaces those of all people."""
+"""The source of a label that decides a disagreement: it replaces those of all people."""
 
 Change = tuple[str, int, Any, Any]
 """A change of a "label", "skip" or "class": its kind, the row or class, and the values before and after."""

@@ -1,3 +1,4 @@
+// @ts-check
 // Requests to the server, one after the other, so that what was done first is saved first.
 
 const NAME = "studio-name"; // the name of the person at this browser

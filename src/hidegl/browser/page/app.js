@@ -1,3 +1,4 @@
+// @ts-check
 // Puts the page together: tabs, keys, undo, help and export.
 
 import { ask, change, person, setPerson } from "./api.js";
@@ -7,7 +8,7 @@ import { byId, count, dialog, dialogIsOpen, h, percent, say, some, unsay, whenFr
 import { RowList } from "./list.js";
 import { forget, onPicked, setUpMap, showHere } from "./map.js";
 import { end, listenToServer, model, on, take, tell } from "./model.js";
-import { failed, zoom } from "./parts.js";
+import { failed, zoom, spokenPhase } from "./parts.js";
 import { setUpProgress } from "./progress.js";
 import { Classes, Disputes, Doubts, Review, Search, Unfamiliar } from "./tabs.js";
 
@@ -250,6 +251,8 @@ function drawState() {
   byId("title").textContent = state.title;
   byId("phase").textContent = state.phase;
   byId("phase").classList.toggle("busy", state.phase !== "");
+  const spoken = spokenPhase(state.phase);
+  if (byId("phase-said").textContent !== spoken) byId("phase-said").textContent = spoken;
   for (const [id, what] of [["undo", state.undo], ["redo", state.redo]]) {
     byId(id).disabled = what === null;
     byId(id).title = what === null ? "" : `${id === "undo" ? "Undo" : "Redo"} the ${what}`;
@@ -292,7 +295,7 @@ function start() {
   byId("export").addEventListener("click", openExport);
   addEventListener("keydown", pressed);
   addEventListener("click", (event) => { // so that Enter and Space mean the proposal again
-    if (event.detail > 0 && !dialogIsOpen()) event.target.closest?.("button")?.blur();
+    if (event.detail > 0 && !dialogIsOpen()) /** @type {Element} */ (event.target).closest?.("button")?.blur();
   }, true);
   on("state", () => {
     drawState();

@@ -1,3 +1,4 @@
+// @ts-check
 // The tab Next: one row at a time. A key labels it, and the next card is there at once.
 
 import { ask, change } from "./api.js";

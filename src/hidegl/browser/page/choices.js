@@ -1,3 +1,4 @@
+// @ts-check
 // The classes under every tab: a button with a key for each, a box to find one among many, and a new one.
 
 import { byId, h, say, some, whenFree } from "./dom.js";
@@ -6,7 +7,9 @@ import { key } from "./parts.js";
 
 const MANY = 12; // from here on there is a box to find a class
 
+/** @type {(number: number) => any} */
 let chosen = () => {};
+/** @type {(name: string) => any} */
 let named = () => {};
 let shown = "";
 
@@ -36,8 +39,8 @@ export function setUpChoices() {
   find.addEventListener("input", drawButtons);
   find.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    const first = wanted()[0];
-    if (event.key === "Enter" && first) { leave(find); event.preventDefault(); chosen(first.number); }
+    const best = wanted()[0];
+    if (event.key === "Enter" && best) { leave(find); event.preventDefault(); chosen(best.number); }
     if (event.key === "Escape") leave(find);
   });
   fresh.addEventListener("keydown", (event) => {
@@ -94,12 +97,12 @@ function drawButtons() {
 }
 
 function drawNow() {
-  const some = wanted();
-  const mark = JSON.stringify([find.value, some.map((one) => [one.number, one.name, one.colour, one.key, one.labels])]);
+  const listed = wanted();
+  const mark = JSON.stringify([find.value, listed.map((one) => [one.number, one.name, one.colour, one.key, one.labels])]);
   if (mark === shown) return;
   shown = mark;
   buttons.classList.toggle("many", (model.state?.classes.length ?? 0) > 24);
-  buttons.replaceChildren(...some.map((one, i) =>
+  buttons.replaceChildren(...listed.map((one, i) =>
     h("button", { type: "button", class: `class${find.value && i === 0 ? " first" : ""}`, colour: one.colour, "data-class": one.number, title: one.name, onclick: () => chosen(one.number) },
       h("i", { "aria-hidden": "true" }), h("span", { class: "name" }, one.name), h("span", { class: "n", "aria-hidden": "true" }, one.labels || ""), one.key && key(one.key.toUpperCase()))));
 }

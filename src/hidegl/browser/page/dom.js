@@ -1,5 +1,13 @@
+// @ts-check
 // Elements from plain values. Texts are always set as text, never as HTML.
 
+/**
+ * An element.
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...any} children
+ * @returns {any}
+ */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,6 +23,12 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * An element of a drawing.
+ * @param {string} tag
+ * @param {Record<string, string | number>} [attributes]
+ * @param {...(Node | string)} children
+ */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
@@ -22,11 +36,13 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 export const count = (number) => number.toLocaleString("en");
 export const some = (n, what) => `${count(n)} ${n === 1 ? what.replace(/(?<=ss)es$|s$/, "") : what}`;
 
+/** @type {ReturnType<typeof setTimeout> | null} */
 let fading = null;
 
 /** A short message at the foot of the page: a note, an "error", or a "lasting error" that stays until it is taken back. */
@@ -65,7 +81,7 @@ addEventListener("pointerdown", (event) => { isDown = event.button === 0; }, tru
 addEventListener("click", () => { isDown = false; }, true); // what the click itself does is drawn at once
 for (const end of ["pointerup", "pointercancel", "contextmenu", "keydown"]) addEventListener(end, () => setTimeout(free), true);
 addEventListener("pointermove", (event) => { if (isDown && event.buttons === 0) free(); }, true); // it was let go elsewhere
-addEventListener("change", (event) => { if (event.target.matches("select")) setTimeout(free); }, true); // let go on a menu
+addEventListener("change", (event) => { if (/** @type {Element} */ (event.target).matches("select")) setTimeout(free); }, true); // let go on a menu
 
 /** A dialog that is removed when it closes. Its answer is that of the form. */
 export function dialog(label, ...children) {

@@ -1,3 +1,4 @@
+// @ts-check
 // Many rows at once: tiles that can be ticked, and labelled together. A lasso, a region, a search and a group show it.
 
 import { ask, change } from "./api.js";
@@ -11,8 +12,28 @@ const PAGE = 60; // the maximum number of rows that the server lists at a time
 /** A list of rows: what to ask the server for, what it is called, and where its labels come from.
  *  It can be of more rows than it can list, and `all` of those that it finds can be labelled at once. */
 export class RowList {
+  /** @type {any[]} */
+  rows = [];
+  total = 0; // of the rows that were found
+  open = 0; // of those without a label
+  /** @type {Set<number>} */
+  ticked = new Set();
+  loaded = false;
+  everything = false;
+  version = -1;
+
+  /**
+   * @param {string} title
+   * @param {Record<string, any>} fields
+   * @param {string} source
+   * @param {{ all?: boolean, of?: number }} [options]
+   */
   constructor(title, fields, source, { all = false, of = 0 } = {}) {
-    Object.assign(this, { title, fields, source, all, of, rows: [], total: 0, open: 0, ticked: new Set(), loaded: false, everything: false });
+    this.title = title;
+    this.fields = fields;
+    this.source = source;
+    this.all = all;
+    this.of = of;
   }
 
   async load(start = 0) {

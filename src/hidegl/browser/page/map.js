@@ -1,3 +1,4 @@
+// @ts-check
 // The map: high-dense points by their tree, drawn by Bokeh, coloured as labels spread. Names of classes stand on it.
 
 import { byId, count, h, percent } from "./dom.js";
@@ -17,6 +18,7 @@ let here = null;
 let placed = {};
 let planned = false;
 let isDrawing = false; // a lasso
+/** @type {(points: number[], isClick: boolean) => any} */
 let picked = () => {};
 
 /** What a click on a point and a lasso around points do. */
@@ -26,7 +28,7 @@ export function onPicked(handler) {
 
 export async function setUpMap() {
   const response = await fetch("/api/figure");
-  const views = await window.Bokeh.embed.embed_item(await response.json(), "map");
+  const views = await Bokeh.embed.embed_item(await response.json(), "map");
   view = [...(views.roots ?? Object.values(views))][0] ?? views;
   const plot = view.model;
   const named = (name) => plot.renderers.find((renderer) => renderer.name === name);
@@ -61,8 +63,8 @@ function setUpTools(plot) {
   byId("map-pan").addEventListener("click", () => { use(false); forget(); });
   byId("map-lasso").addEventListener("click", () => use(true));
   byId("map-fit").addEventListener("click", () => { showOnly(null); fit(); });
-  byId("map-find").addEventListener("input", (event) => {
-    const wanted = event.target.value.trim().toLowerCase();
+  byId("map-find").addEventListener("input", () => {
+    const wanted = byId("map-find").value.trim().toLowerCase();
     const found = model.state?.classes.find((one) => one.name.toLowerCase() === wanted);
     showOnly(wanted && found ? found.number : null);
   });
@@ -93,7 +95,7 @@ function paint() {
 function draw() {
   const { map } = model;
   if (view === null || map === null) return;
-  const { x, y, heads, tails, mass } = map;
+  const { x, y, heads, tails } = map;
   sources.edges.data = { x0: heads.map((i) => x[i]), y0: heads.map((i) => y[i]), x1: tails.map((i) => x[i]), y1: tails.map((i) => y[i]) };
   fit();
   colour();

@@ -1,3 +1,4 @@
+// @ts-check
 // The state of the page, which the server updates by events; parts of the page listen.
 
 import { ask } from "./api.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Parts of the page that several tabs show: the content of a row, a class, a key.
 
 import { dialog, h, percent, say, some } from "./dom.js";
@@ -44,7 +45,7 @@ function line(cells) {
 function table(cells, small, isAside) {
   const shown = cells.slice(0, small ? 4 : isAside ? FEW : MANY);
   const rest = cells.slice(shown.length);
-  const list = (some) => h("dl", { class: "cells" }, some.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  const list = (chosen) => h("dl", { class: "cells" }, chosen.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   if (!rest.length) return list(cells);
   if (small) return h("div", {}, list(shown), h("p", { class: "dim" }, `and ${rest.length} more`));
   return h("div", { class: "others" }, list(shown),
@@ -73,6 +74,9 @@ export const sure = (p) => (p >= 0.995 ? "99 %" : percent(p));
 export function empty(title, text) {
   return h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text));
 }
+
+/** A phase without its numbers, which change four times a second: screen readers announce each change. */
+export const spokenPhase = (phase) => phase.split(/[\d:,;(·]/)[0].trim();
 
 /** Say what went wrong. */
 export function failed(error) {

@@ -1,3 +1,4 @@
+// @ts-check
 // Progress that means something: labels, expected accuracy, what more labels would gain, and what can be accepted.
 
 import { byId, count, h, percent, svg } from "./dom.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The tabs after Next: doubts, review, unfamiliar, classes and search. Each is a panel and what class keys do there.
 
 import { ask, change } from "./api.js";
@@ -12,8 +13,25 @@ const noLabels = () => empty("Nothing to see yet", "Label rows of two classes or
 
 /** A tab whose content is asked for when the model has something new to say. */
 class LazyTab {
+  /** @type {any[]} */
+  items = [];
+  total = 0;
+  /** @type {number | null} */
+  version = null;
+  /** @type {RowList | null} */
+  list = null;
+  isOpen = false;
+  source = "";
+  /** @type {Promise<any> | undefined} */
+  saving;
+
+  /**
+   * @param {string} what the request
+   * @param {string} name the field of its answer
+   */
   constructor(what, name) {
-    Object.assign(this, { what, name, items: [], version: null, list: null });
+    this.what = what;
+    this.name = name;
     on("state", () => { if (this.isOpen && this.version !== (model.state.trust?.version ?? null)) this.load(); });
   }
 
@@ -51,8 +69,11 @@ class LazyTab {
     }
   }
 
+  /** @param {any} number @returns {any} */
   choose(number) { return this.list?.label({ class: number }); }
+  /** @param {any} name @returns {any} */
   create(name) { return this.list?.label({ name }); }
+  /** @returns {any} */
   accept() { return this.list?.accept(); }
   skip() {}
   escape() { this.list = null; tell("tab"); }
@@ -61,7 +82,9 @@ class LazyTab {
 export class Doubts extends LazyTab {
   constructor() {
     super("doubts", "doubts");
-    Object.assign(this, { settled: new Map(), broughtBack: null });
+    /** @type {Map<number, any>} */
+    this.settled = new Map();
+    this.broughtBack = null;
   }
 
   /** The card that is looked at stays, as long as its label is in doubt, or if an undo brought it back. */
@@ -113,10 +136,12 @@ export class Doubts extends LazyTab {
 /** Heaps of rows, each with some examples; opened, a list. */
 class Heaps extends LazyTab {
   heap(heap, i, line) {
-    return h("li", {}, h("button", { type: "button", class: "heap", "data-key": `heap ${i}`, onclick: () => this.openHeap(heap, i) },
+    return h("li", {}, h("button", { type: "button", class: "heap", "data-key": `heap ${i}`, onclick: () => this.openHeap(heap) },
       h("span", { class: "heap-head" }, tag(heap.number), h("span", { class: "dim" }, line)),
       h("span", { class: "examples" }, heap.examples.map((row) => content(row, { small: true })))));
   }
+
+  title(_heap) { return ""; }
 
   openHeap(heap) {
     this.list = new RowList(this.title(heap), { rows: heap.rows }, this.source, { of: heap.n_rows });
@@ -274,7 +299,7 @@ export class Classes extends LazyTab {
       h("td", {}, h("button", { type: "button", "aria-label": `Delete ${one.name}`, onclick: () => send("delete", { number: one.number }, `${one.name} is gone with its labels. Undo brings it back.`) }, "Delete")));
   }
 
-  choose(number) { document.querySelector(`tr[data-class="${number}"] input.name`)?.focus(); }
+  choose(number) { /** @type {HTMLElement} */ (document.querySelector(`tr[data-class="${number}"] input.name`))?.focus(); }
   create(name) { return send("class", { name }); }
 }
 

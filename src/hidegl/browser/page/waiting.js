@@ -1,3 +1,4 @@
+// @ts-check
 // The page before Studio: asks how far the work is, and becomes Studio when that answers in its place.
 
 const PAUSE = 500; // milliseconds between questions
@@ -20,7 +21,7 @@ async function ask() {
     document.title = `${title} · Studio`;
     document.getElementById("title").textContent = title;
     document.getElementById("what").textContent = what ? `${what}: ${Math.floor(100 * share)} %` : "Reading";
-    document.getElementById("share").value = share;
+    /** @type {HTMLProgressElement} */ (document.getElementById("share")).value = share;
   }
   setTimeout(ask, PAUSE);
 }

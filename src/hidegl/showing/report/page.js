@@ -1,7 +1,10 @@
+// @ts-check
 // Puts the figures into the page, gives them the page's colours, and joins tables and map.
 (async () => {
   const root = getComputedStyle(document.documentElement);
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  /** @type {(selector: string) => any[]} */
+  const all = (selector) => [...document.querySelectorAll(selector)];
   const views = {};
   for (const id of Object.keys(FIGURES)) views[id] = await Bokeh.embed.embed_item(FIGURES[id], id);
   const model = (id, name) => Bokeh.documents.flatMap((d) => [...d.all_models]).find((m) => m.name === name && (!id || m.type === id));
@@ -45,7 +48,7 @@
 
   const sources = Object.fromEntries(["points", "given", "suggested"].map((name) => [name, model("GlyphRenderer", name).data_source]));
   const whole = Object.fromEntries(Object.entries(sources).map(([name, source]) => [name, { ...source.data }]));
-  const chips = [...document.querySelectorAll(".chip")];
+  const chips = all(".chip");
   const frame = document.getElementById("map");
   const layer = frame.appendChild(Object.assign(document.createElement("div"), { id: "map-names" }));
   const ring = frame.appendChild(Object.assign(document.createElement("div"), { id: "map-here", hidden: true }));
@@ -71,17 +74,17 @@
   const view = views_of_map[0] ?? views.map;
   const centres = (() => {
     const { x, y, size, alpha, code } = whole.points;
-    const found = new Map();
+    const byClass = new Map();
     for (let i = 0; i < code.length; i++) {
       const weight = size[i] ** 2 * alpha[i] ** 2;
-      const own = found.get(code[i]) ?? { code: String(code[i]), weight: 0, points: [] };
+      const own = byClass.get(code[i]) ?? { code: String(code[i]), weight: 0, points: [] };
       own.weight += weight;
       own.points.push([x[i], y[i], weight]);
-      found.set(code[i], own);
+      byClass.set(code[i], own);
     }
     const heaviest = (points) => points.sort((one, other) => other[2] - one[2]).slice(0, 1000);
     const near = (x.reduce((a, b) => Math.max(a, b)) - x.reduce((a, b) => Math.min(a, b))) / 15 || 1;
-    return [...found.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points: own }) => {
+    return [...byClass.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points: own }) => {
       const points = heaviest(own);
       const around = ([px, py]) => points.reduce((sum, [qx, qy, weight]) => sum + weight * Math.exp(-((qx - px) ** 2 + (qy - py) ** 2) / near ** 2), 0);
       const [at_x, at_y] = points.map((point) => [point, around(point)]).reduce((one, other) => (other[1] > one[1] ? other : one))[0];
@@ -134,15 +137,19 @@
   function act(element, action) {
     element.tabIndex = 0;
     element.addEventListener("click", action);
-    element.addEventListener("keydown", (event) => { if (event.key === "Enter") action(); });
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault(); // Space would scroll the page
+      action();
+    });
   }
   const toMap = () => frame.scrollIntoView({ block: "center", behavior: "smooth" });
-  for (const row of document.querySelectorAll("tr[data-x]")) {
+  for (const row of all("tr[data-x]")) {
     act(row, () => { found = [Number(row.dataset.x), Number(row.dataset.y)]; showOnly(null); toMap(); });
   }
 
   // Long tables show their first rows until more are asked for, and can be searched.
-  for (const table of document.querySelectorAll(".wide > table")) {
+  for (const table of all(".wide > table")) {
     const rows = [...table.tBodies[0].rows];
     const frame_of = table.parentElement;
     const what = table.dataset.what ?? "rows";
@@ -166,7 +173,8 @@
 
   // A table that is wider than the page says so, and can be moved with keys.
   const fits = new ResizeObserver((changes) => {
-    for (const { target } of changes) {
+    for (const change of changes) {
+      const target = /** @type {HTMLElement} */ (change.target);
       const sideways = target.scrollWidth > target.clientWidth + 1;
       const hint = target.previousElementSibling?.classList.contains("hint") ? target.previousElementSibling : null;
       target.classList.toggle("scrolls", sideways);
@@ -176,7 +184,7 @@
       if (target.tabIndex === 0) target.setAttribute("aria-label", target.closest("section")?.querySelector("h2").textContent ?? "Table");
     }
   });
-  for (const one of document.querySelectorAll(".wide")) fits.observe(one);
+  for (const one of all(".wide")) fits.observe(one);
   requestAnimationFrame(place);
   document.documentElement.dataset.ready = "yes";
 })();
