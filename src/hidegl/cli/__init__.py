@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 INTERRUPTED = "interrupted, nothing was left half-written"
@@ -16,14 +17,30 @@ INTERRUPTED_CODE = 130
 def main() -> None:
     """Run the command line: the entry point of `hidegl` and `python -m hidegl`."""
     signal.signal(signal.SIGINT, stop)
+    run: Callable[[list[str]], int]
     try:
-        from hidegl.cli.running import run
+        from hidegl.cli.running import run as run_command
+
+        run = run_command
     except ImportError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
-        sys.exit("hidegl: the command line needs more packages: pip install 'hidegl[cli]'")
+        if sys.argv[1:] != ["demo"]:
+            sys.exit("hidegl: the command line needs more packages: pip install 'hidegl[cli]'")
+        run = plain_demo
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
+
+
+def plain_demo(_: list[str]) -> int:
+    """The demo without the packages of the command line: what `uvx --from . hidegl demo` installs."""
+    from hidegl.demo import main as demo
+
+    demo()
+    sys.stdout.write(
+        "\nFor the commands, on files of your own: pip install 'hidegl[cli]', then `hidegl demo` shows each.\n"
+    )
+    return 0
 
 
 def stop(*_: Any) -> None:

@@ -5,6 +5,7 @@ These are imported when a command runs, because numerical libraries take a secon
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 from hidegl._version import __version__
 from hidegl.basics.errors import UsageError, check_distinct, check_new_file, writing
 from hidegl.basics.whole_files import atomic_group
+from hidegl.cli.configuration import RepeatedOptions, use_file, without_file
 from hidegl.cli.inspecting import inspect
 from hidegl.cli.mcp_command import mcp
 from hidegl.cli.model_commands import predict, report
@@ -35,6 +37,7 @@ from hidegl.cli.options import (
     Output,
     Quiet,
     SafeCsv,
+    SaveOptions,
     Seed,
     TableFile,
     Text,
@@ -45,7 +48,6 @@ from hidegl.cli.options import (
 from hidegl.cli.review import review
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
-from hidegl.paper.commands import paper
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -70,14 +72,16 @@ def print_version(asked: bool) -> None:
 
 @app.callback()
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Options of all commands."""
+    use_file(ctx)
 
 
-@app.command()
+@app.command(cls=RepeatedOptions)
 def label(
     data: Data,
     labels: Labels = None,
@@ -107,6 +111,7 @@ def label(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """Label every row from a few labels.
 
@@ -158,7 +163,7 @@ def label(
     screen.result({**counts, **facts, **wrote})
 
 
-@app.command()
+@app.command(cls=RepeatedOptions)
 def suggest(
     data: Data,
     n: Annotated[int, typer.Option("-n", help="The number of rows.", metavar="NUMBER")] = 20,
@@ -181,6 +186,7 @@ def suggest(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """Say which rows to label next, and write a file to fill in. Works with and without labels.
 
@@ -216,7 +222,7 @@ def suggest(
     screen.result({"rows": listed, "columns": task.column_facts, "seconds": round(seconds, 3), "output": out})
 
 
-@app.command()
+@app.command(cls=RepeatedOptions)
 def audit(
     data: Data,
     labels: Labels = None,
@@ -239,6 +245,7 @@ def audit(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """List the given labels that are doubtful. Each label is predicted from the other labels.
 
@@ -282,9 +289,9 @@ def audit(
     screen.result({"labels": listed, **counts, "columns": task.column_facts, "output": output})
 
 
-app.command()(review)
-app.command()(studio)
-app.command()(predict)
+app.command(cls=RepeatedOptions)(review)
+app.command(cls=RepeatedOptions)(studio)
+app.command(cls=RepeatedOptions)(predict)
 app.command()(inspect)
 app.command()(report)
 app.command()(mcp)
@@ -305,10 +312,16 @@ def demo(
         raise UsageError(f"{folder} exists already: name another folder, or write into it with --force")
     from hidegl.cli.running import run
 
-    go(folder, run)
+    with without_file():
+        go(folder, run)
 
 
-app.command(help="Reproduce the paper's tables and figures: fit what is missing, and make the pages.")(paper)
+if find_spec("hidegl.paper"):  # in the repository, but in no wheel
+    from hidegl.paper.commands import paper
+
+    app.command(help="Reproduce the paper's tables and figures: fit what is missing, and make the pages.", hidden=True)(
+        paper
+    )
 
 
 def check_effort(effort: str) -> None:

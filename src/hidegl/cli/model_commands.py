@@ -24,6 +24,7 @@ from hidegl.cli.options import (
     Quiet,
     SafeCsv,
     SavedModel,
+    SaveOptions,
     TableFile,
     Text,
 )
@@ -51,6 +52,7 @@ def predict(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """Label new rows with a saved model.
 

@@ -153,6 +153,10 @@ Accept = Annotated[
         show_default=False,
     ),
 ]
+SaveOptions = Annotated[
+    bool,
+    typer.Option("--save-options", help="Save the options of this command in hidegl.toml, for later ones here."),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

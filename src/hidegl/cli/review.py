@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from hidegl.basics.errors import UsageError
-from hidegl.cli.options import Accept, Data, Effort, Embedder, Force, Id, Json, Labels, Output, Quiet, Seed, Text, Weak
+from hidegl.cli.options import (
+    Accept,
+    Data,
+    Effort,
+    Embedder,
+    Force,
+    Id,
+    Json,
+    Labels,
+    Output,
+    Quiet,
+    SaveOptions,
+    Seed,
+    Text,
+    Weak,
+)
 
 FILES = ("to_label", "review", "audit")
 """The names of files for people, next to the data."""
@@ -33,6 +48,7 @@ def review(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """Fold in what you filled into files for review, label again, and write the next file.
 

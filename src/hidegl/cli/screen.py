@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 
 from hidegl.basics.course import Course, clear_bar
 from hidegl.basics.errors import UsageError
+from hidegl.cli.configuration import USED
 from hidegl.intake.notes import ATTENTION, Note, Notes
 
 LONGEST_CELL, WIDEST = 60, 10_000
@@ -52,7 +53,10 @@ class Screen:
     @cached_property
     def notes(self) -> Notes:
         """Notes that are printed as soon as they are taken."""
-        return Notes(self.show, verbose=self.verbose)
+        notes = Notes(self.show, verbose=self.verbose)
+        if USED.names:
+            notes.note("options", str(USED))
+        return notes
 
     @property
     def verbose(self) -> bool:
@@ -98,8 +102,10 @@ class Screen:
     def result(self, values: dict[str, Any]) -> None:
         """Print the result as JSON, for programs."""
         if self.as_json:
+            own = {"options_from": str(USED.path)} if USED.names else {}
             sys.stdout.write(
-                json.dumps({**values, "notes": self.notes.for_programs()}, default=plain, ensure_ascii=False) + "\n"
+                json.dumps({**values, **own, "notes": self.notes.for_programs()}, default=plain, ensure_ascii=False)
+                + "\n"
             )
 
 

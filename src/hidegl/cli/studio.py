@@ -21,6 +21,7 @@ from hidegl.cli.options import (
     Labels,
     MergeNames,
     NoCache,
+    SaveOptions,
     Seed,
     TableFile,
     Text,
@@ -71,6 +72,7 @@ def studio(
         bool, typer.Option("--allow-network", help="Let other machines connect, with --host. They can read the data.")
     ] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False,
+    save_options: SaveOptions = False,
 ) -> None:
     """Label rows in the browser, and watch the labels spread.
 
