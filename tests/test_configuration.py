@@ -56,10 +56,10 @@ def test_pyproject_is_read_where_it_has_a_table_of_ours(capfd):
 
 
 WRONG = {
-    "acept = 0.9": "acept is no option that a file may hold: did you mean 'accept'?",
-    "[label]\nacept = 0.9": "label.acept is no option that a file may hold: did you mean 'accept'?",
-    'report = "r.html"': "report is no option that a file may hold",
-    "allow-network = true": "allow-network is no option that a file may hold",
+    "acept = 0.9": "acept is no option that a file may contain: did you mean 'accept'?",
+    "[label]\nacept = 0.9": "label.acept is no option that a file may contain: did you mean 'accept'?",
+    'report = "r.html"': "report is no option that a file may contain",
+    "allow-network = true": "allow-network is no option that a file may contain",
     "seed = true": "seed must be a whole number, got True",
     "seed = 0.5": "seed must be a whole number, got 0.5",
     "accept = 1": "accept must be a share such as 0.95, got 1",

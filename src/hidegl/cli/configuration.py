@@ -45,7 +45,7 @@ REPEATED = {
     "weak": LIST,
     "without": NAMES,
 }
-"""The options that a file may hold, and what each holds."""
+"""The options that a file may contain, and what each contains."""
 
 COMMANDS = ("label", "suggest", "audit", "predict", "review", "studio", "inspect")
 
@@ -99,7 +99,7 @@ def use_file(ctx: typer.Context) -> None:
 
 
 def found_file() -> tuple[Path | None, Mapping[str, Any]]:
-    """The file of the working folder that has options, and what it holds."""
+    """The file of the working folder that has options, and what it contains."""
     for path in (OWN, SHARED):
         if path.is_file():
             try:
@@ -132,8 +132,8 @@ def options_for(command: str, path: Path, content: Mapping[str, Any]) -> dict[st
 def known(path: Path, where: str, name: str) -> str:
     option = name.replace("_", "-")
     if option not in REPEATED:
-        close = did_you_mean(option, REPEATED) or f"; it may hold {', '.join(REPEATED)}"
-        raise UsageError(f"{path}: {where} is no option that a file may hold{close}")
+        close = did_you_mean(option, REPEATED) or f"; it may contain {', '.join(REPEATED)}"
+        raise UsageError(f"{path}: {where} is no option that a file may contain{close}")
     return option
 
 
