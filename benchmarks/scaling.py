@@ -263,7 +263,7 @@ engine with two threads on the same files and the same two cores ({processor}), 
 | peak memory of a worker, MB | | {worker_peak:,} |
 | sent to this process per iteration, MB | | {sent} (k×d float64 are {small}) |
 
-The cluster is faster because its workers read the files once and keep the rows, while the single process reads them
+The cluster is faster because its workers read the files once and store the rows, while the single process reads them
 again for each sample. {agreement} % of the labels are the same. When a worker was killed (SIGKILL) during the
 learning, the fit took {killed_seconds} s and gave {killed_same}.
 {cluster_of_ensemble}
@@ -278,10 +278,10 @@ that were measured here ({core_rate} Gflop/s in an EM iteration, {read_rate} MB/
 | reading: once for each sample of rows (preparation, three stages, σ) and once for all rows | 6 × {terabytes} TB, {one_read} s each | {reads} |
 | learning k = 1,500 points: about 30 iterations on 384,000 rows | {traffic} MB back per iteration | {learning} |
 | assigning every row to its points: one product | {petaflop} Pflop | {assign} |
-| the graph: two sums over assignments that are kept, {kept} GB per machine; k×k solves | | seconds |
+| the graph: two sums over stored assignments, {kept} GB per machine; k×k solves | | seconds |
 
 That is about {minutes} minutes, if disks and network keep up with 16 reading cores. Most of the time is reading;
-rows that workers keep in memory are read only once. On 20 GPUs the rows fit in half precision ({card_gigabytes} GB
+rows that workers store in memory are read only once. On 20 GPUs the rows fit in half precision ({card_gigabytes} GB
 each), and the product takes {card_seconds} s at {card_rate} Tflop/s, the rate of the iteration on 50 million rows
 above. Then all of the time is reading.
 """
