@@ -18,9 +18,9 @@ def lost(found, wanted):
     for text in wanted:
         name, parameter = re.fullmatch(r"(\w*)(?:\((\w+)\))?", text).groups()
         own = getattr(found, name, None) if name else found
-        if own is None and not hasattr(found, name):
-            yield text
-        elif parameter and parameter not in inspect.signature(own).parameters:
+        if (own is None and not hasattr(found, name)) or (
+            parameter and parameter not in inspect.signature(own).parameters
+        ):
             yield text
 
 
