@@ -23,7 +23,7 @@ PAGE = DOCS / "sources.md"
 REPORT = 1000
 """Draws from this number on are for the report, earlier ones for development."""
 
-MOST_ROWS, NEIGHBOURS, SAME_MISTAKE = 2_000, 20, 0.7
+MOST_ROWS, NEIGHBOURS, SAME_MISTAKE = 1_200, 20, 0.7
 
 Codes = NDArray[np.intp]
 

@@ -26,7 +26,7 @@ from hidegl.embedding import TextEmbedder
 from hidegl.intake.class_names import SOURCE, cosines, nearest_names, readable
 
 STORE = "class_names"
-GIVEN = (0, 1, 3, 5)
+GIVEN, MOST = (0, 1, 3, 5), 2_000
 NAMES: dict[str, list[str]] = {
     "banking77": [],  # those of the set
     "trec6": ["abbreviation", "description", "entity", "human", "location", "number"],
@@ -61,7 +61,7 @@ def run(name: str, draws: range) -> None:
     wanted = [(draw, n) for draw in draws for n in GIVEN if (name, draw, n) not in done]
     if not wanted:
         return
-    X, y = rows_of(name)
+    X, y = rows_of(name, MOST)
     names, embedder = names_of(name), TextEmbedder("minilm")
     embedder.fit(["a text"])
     V = np.asarray(embedder.transform([readable(one) for one in names]))
