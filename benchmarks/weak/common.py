@@ -24,6 +24,8 @@ REPORT = 1000
 """Draws from this number on are for the report, earlier ones for development."""
 
 MOST_ROWS, NEIGHBOURS, SAME_MISTAKE = 1_200, 20, 0.7
+MORE_ROWS = {"banking77": 2_500}
+"""Sets of many classes, of which fewer rows would not be enough for five labels per class."""
 
 Codes = NDArray[np.intp]
 
@@ -46,10 +48,10 @@ def chosen_rows(n: int, most: int) -> Codes:
     return np.random.default_rng(0).permutation(n)[:most]
 
 
-def rows_of(name: str, most: int = MOST_ROWS) -> tuple[NDArray[np.float32], Codes]:
+def rows_of(name: str, most: int | None = None) -> tuple[NDArray[np.float32], Codes]:
     """Some rows of a set, and their classes."""
     with np.load(folder() / f"{name}.npz") as data:
-        chosen = chosen_rows(len(data["y"]), most)
+        chosen = chosen_rows(len(data["y"]), most or MORE_ROWS.get(name, MOST_ROWS))
         X, y = data["X"][chosen].astype(np.float32), data["y"][chosen].astype(np.intp)
     return (X / np.linalg.norm(X, axis=1, keepdims=True) if X.min() < 0 else X), y
 
