@@ -3,10 +3,10 @@
     HIDEGL_DATA=folder python benchmarks/weak/joining.py run FIRST LAST [DATA ...]
     python benchmarks/weak/joining.py show FIRST LAST
 
-`run` appends a line for each set and draw to results/joining.jsonl. 1,000 rows with a few labels per class are fitted, and
-nine times 1,000 rows join them by `extend`; the same 10,000 rows with the same labels are also fitted at once. For rows
-of a new kind, one class in five is left out of 1,000 rows, and 1,000 others with all classes are asked about: a row is
-noticed if its familiarity is below 1, as in the output of `hidegl predict`.
+`run` appends a line for each set and draw to results/joining.jsonl. 1,000 rows with a few labels per class are fitted,
+and nine times 1,000 rows join them by `extend`; the same 10,000 rows with the same labels are also fitted at once. For
+rows of a new kind, one class in five is left out of 1,000 rows, and 1,000 others with all classes are asked about: a
+row is noticed if its familiarity is below 1, as in the output of `hidegl predict`.
 """
 
 from __future__ import annotations

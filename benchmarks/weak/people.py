@@ -3,8 +3,8 @@
     HIDEGL_DATA=folder python benchmarks/weak/people.py run FIRST LAST [DATA ...]
     python benchmarks/weak/people.py show FIRST LAST
 
-`run` appends a line for each set and draw to results/annotators.jsonl. The annotators are right in 95, 75 and 55 % of the
-rows. Rows on which all three agree have given labels; on the others, each annotator is a weak source, as for a file
+`run` appends a line for each set and draw to results/annotators.jsonl. The annotators are right in 95, 75 and 55 % of
+the rows. Rows on which all three agree have given labels; on the others, each annotator is a weak source, as for a file
 with a column `annotator`. Compared are the merged labels of the 300 rows, and the labels of all other rows that follow
 from them, with the majority (the first of several classes) and with Dawid and Skene's model of crowd-kit.
 """

@@ -9,8 +9,8 @@ The source is right in 30, 50, 70 or 85 % of the rows that it labels, which are 
 are uniform or class-wise. There are 0, 1 or 5 given labels per class, drawn by class. Compared on the rows without a
 given label: the model of the given labels alone ("given"), logistic regression on them, the source where it says
 something and the model of the given labels elsewhere ("source"), the model that takes its labels for given ones
-("as_right"), and the vote of the source on the 20 nearest rows ("vote"). One fit of at most 1,200 rows (Banking77: 2,500) serves all cells
-of a set.
+("as_right"), and the vote of the source on the 20 nearest rows ("vote"). One fit of at most 1,200 rows (Banking77:
+2,500) serves all cells of a set.
 """
 
 from __future__ import annotations
