@@ -192,3 +192,25 @@ def test_wrong_probabilities_in_python(table):
     frame = table.drop(columns=["truth", "llm"])
     with pytest.raises(UsageError, match="the column 'bill' has 2 probabilities, but the data has 300 rows"):
         hidegl.label(frame, "topic", weak={"lm": {"bill": [0.5, 1], "login": [0.5, 0]}})
+
+
+def test_suggestions_name_what_sources_say(table, capsys):
+    command("suggest t.csv -n 4 --labels topic --weak llm --without truth --json")
+    listed = json.loads(capsys.readouterr().out)["rows"]
+    asked = pd.read_csv("t.to_label.csv")
+    for one, why in zip(listed, asked["why"], strict=True):
+        assert one["why"].endswith(f"; llm: {table['llm'].str.lower()[one['row']]}")
+        assert why.endswith(f"; llm: {table['llm'].str.lower()[one['row']]}")
+
+
+def test_an_audit_has_the_doubtful_labels_of_each_source_to_correct(table, capsys):
+    command("audit t.csv --labels topic --weak llm --without truth -o audit.csv")
+    lines = pd.read_csv("audit.csv")
+    own = lines[lines["source"] == "llm"]
+    assert lines["source"].isna().sum() == 12
+    assert 10 < len(own) <= 20
+    assert np.mean(own["given"].str.lower().to_numpy() != table["truth"][own["sheet_row"] - 2].to_numpy()) > 0.9
+    lines["label"] = np.where(lines["source"] == "llm", table["truth"][lines["sheet_row"] - 2], None)
+    lines.to_csv("audit.csv", index=False)
+    task = hidegl.read("t.csv", "audit.csv", weak={"llm": "llm"}, without="truth")
+    assert task.labels.n_labels == 12 + len(set(own["sheet_row"]) - set(range(2, 14)))

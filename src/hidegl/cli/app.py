@@ -212,7 +212,7 @@ def suggest(
         raise UsageError(f"-n {n}: only {free:,} rows have no label")
     learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
-    why = {own_files.WHY: [suggestion.reason for suggestion in suggestions]}
+    why = {own_files.WHY: outputs.reasons(task, suggestions)}
     outputs.write_to_fill_in(out, task, [suggestion.row for suggestion in suggestions], why)
     names, listed = outputs.listed_suggestions(task, suggestions)
     screen.table("Label these rows, the most helpful first", names, listed)
@@ -279,7 +279,7 @@ def audit(
     if unjudged:
         screen.note("unjudged", f"{unjudged:,} labels could not be checked: isolated, or the only one of their class")
     if output is not None:
-        outputs.write_audit(output, task, judged)
+        outputs.write_audit(output, task, judged, learned)
         screen.note(
             "output",
             f"{output_formats.spoken(output)}: all {len(judged):,} labels with the probability that they are wrong",

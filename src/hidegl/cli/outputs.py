@@ -17,8 +17,10 @@ from hidegl.basics.course import Phase, block_done
 from hidegl.basics.errors import OperationError, UsageError, check_new_file, joined_names, writing
 from hidegl.basics.warnings import warn_user
 from hidegl.basics.whole_files import atomic_group
+from hidegl.browser.said import SaidOfRows
 from hidegl.cli.output_formats import DATASETS, MATRIX, NAMED, TABLE, OutputFormat, check_output, standard_output
 from hidegl.cli.record_outputs import RecordOutput, Write, record_writer
+from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.files.columns import fits_into_cell, spoken
 from hidegl.files.exchange.arrow_folders import dataset_writer
 from hidegl.files.exchange.prediction_matrices import write_matrix
@@ -224,10 +226,17 @@ def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str,
         write_table(out, fill_in.columns(np.asarray(rows, dtype=np.intp), described, columns), task.signs)
 
 
-def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel]) -> None:
-    """Write all given labels with the probability that they are wrong, and a blank for a correction."""
-    ours = {name: [getattr(one, name) for one in judged] for name in ("given", "proposed", "suspicion", "judged")}
-    write_to_fill_in(out, task, [one.row for one in judged], ours)
+def write_audit(out: Path, task: Task, judged: Sequence[JudgedLabel], model: CalibratedModel) -> None:
+    """Write all given labels with the probability that they are wrong, the most doubtful labels of each weak source,
+    and a blank for a better label.
+    """
+    lines = [("", one) for one in judged]
+    for source in model.sources_:
+        lines += [(source.name, one) for one in model.audit_source(source.name) if one.doubtful]
+    ours = {name: [getattr(one, name) for _, one in lines] for name in ("given", "proposed", "suspicion", "judged")}
+    if model.sources_:
+        ours = {"source": [name or None for name, _ in lines], **ours}
+    write_to_fill_in(out, task, [one.row for _, one in lines], ours)
 
 
 def listed_judgements(task: Task, judged: Sequence[JudgedLabel]) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -247,12 +256,20 @@ def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def reasons(task: Task, suggestions: Sequence[Suggestion]) -> list[str]:
+    """Why to label each row, and the labels of weak sources for it."""
+    said = SaidOfRows(task.weak.by_class())
+    return [one.reason + said.in_words(one.row) for one in suggestions]
+
+
 def listed_suggestions(task: Task, suggestions: Sequence[Suggestion]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The titles and lines of a table of rows to label, the most helpful first."""
     described = named_rows(task, [suggestion.row for suggestion in suggestions])
+    said = SaidOfRows(task.weak.by_class())
+    why = [(one.why + said.in_words(one.row)).removeprefix("; ") for one in suggestions]
     lines = [
-        {"rank": i + 1, **{key: described[key][i] for key in described}, "stands_for": one.stands_for, "why": one.why}
+        {"rank": i + 1, **{key: described[key][i] for key in described}, "stands_for": one.stands_for, "why": why[i]}
         for i, one in enumerate(suggestions)
     ]
     names = {"rank": "", **titles(described), "stands_for": "stands for"}
-    return names | ({"why": "why"} if task.labels.n_labels else {}), lines
+    return names | ({"why": "why"} if any(why) else {}), lines
