@@ -18,9 +18,8 @@ def lost(found, wanted):
     for text in wanted:
         name, parameter = re.fullmatch(r"(\w*)(?:\((\w+)\))?", text).groups()
         own = getattr(found, name, None) if name else found
-        if (own is None and not hasattr(found, name)) or (
-            parameter and parameter not in inspect.signature(own).parameters
-        ):
+        has_it = own is not None or hasattr(found, name)
+        if not has_it or (parameter and parameter not in inspect.signature(own).parameters):
             yield text
 
 

@@ -46,7 +46,7 @@ PLACES = {
     "studio": "browser.notebook",
     "suggest": "intake.entrance",
 }
-"""Where each public name is. It is imported when it is asked for: scikit-learn and numba take a second."""
+"""The module of each public name. It is imported on demand, because scikit-learn and numba take a second."""
 
 
 def __getattr__(name: str) -> Any:

@@ -35,7 +35,7 @@ class DamagedLabelsError(ValueError):
 
 
 UNSURE = 2
-"""How a skip is stored if somebody was unsure."""
+"""The stored value of a skip by a person who was unsure."""
 
 
 class Given(NamedTuple):

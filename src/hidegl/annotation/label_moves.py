@@ -145,7 +145,7 @@ def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
 
 
 def add_annotators(file: sqlite3.Connection) -> None:
-    """Convert a file that does not know who labelled."""
+    """Convert a file without names of people."""
     file.execute(ANNOTATORS)
     file.execute(f"PRAGMA user_version = {VERSION}")
 

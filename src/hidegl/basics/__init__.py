@@ -1,1 +1,1 @@
-"""What every room may use: parameter checks, k×k algebra, memory, progress, atomic writing of files."""
+"""Helpers for all rooms: parameter checks, k×k algebra, memory, progress, atomic writing of files."""

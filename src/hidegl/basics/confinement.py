@@ -19,7 +19,7 @@ class Confinement:
 
 
 CONFINEMENT = Confinement()
-"""That of this process. Threads share it."""
+"""The confinement of this process, which all threads share."""
 
 
 def confine(folder: Path) -> None:

@@ -1,7 +1,6 @@
-"""How far a command or a fit is: one bar for all of it, with the time left from the rates of this machine.
-
-A course is a list of phases with the seconds that each is expected to take. How long phases really take corrects the
-expectation for those to come. A fit inside of a command adds its phases to the course of the command.
+"""The progress of a command or a fit: one bar for all of it, with the time left from the rates of this machine. A
+course is a list of phases with the expected seconds of each. The measured times of finished phases correct the
+expectation for later ones. A fit inside of a command adds its phases to the course of the command.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ logger = logging.getLogger("hidegl")
 BAR_WIDTH = 24
 
 REDRAW_SECONDS, LINE_SECONDS = 0.1, 10.0
-"""How often the bar of a terminal is drawn at most, and a line is logged where there is no terminal."""
+"""The minimum time between two updates of the bar, and between two lines in the log if there is no terminal."""
 
 MEASURED_SECONDS = 1.5
-"""After this time rates are known well enough to say how much time is left."""
+"""The time after which rates are precise enough for an estimate of the time left."""
 
 KNOWN_SHARE = 0.1
-"""From this share on, a phase is judged by its own rate."""
+"""The share of a phase after which its own rate is used."""
 
 Watcher = Callable[[str, float, str], None]
 """Is called with the phase, the share of all work that is done, and the time left in words, or an empty text."""
@@ -125,7 +124,7 @@ class Course:
     # What people see
 
     def _tick(self) -> None:
-        """Also while no block ends, as when large systems are solved."""
+        """Update the bar while no block ends, for example when large systems are solved."""
         while not self._ended.wait(5 * REDRAW_SECONDS):
             self._show()
 
@@ -147,7 +146,9 @@ class Course:
                 log(", ".join(filter(None, [f"{share:.0%}", name, in_words])))
 
     def _share_and_left(self, now: float) -> tuple[float, float | None]:
-        """The share of all work that is done, which never falls, and the seconds left; None: not known yet."""
+        """The share of all work that is done, which never decreases, and the seconds left; None if they are not known
+        yet.
+        """
         elapsed, phase = now - self._begun, self._phases[self._at]
         done = min(self._done / self._total, 1.0) if self._total else 0.0
         finished = sum(one.seconds for one in self._phases[: self._at]) + done * phase.seconds
@@ -170,7 +171,7 @@ COURSE: ContextVar[Course | None] = ContextVar("course", default=None)
 
 
 def block_done(n_rows: int) -> None:
-    """What passes over rows call after each block."""
+    """Report a block of a pass over rows."""
     course = COURSE.get()
     if course is not None:
         course.block(n_rows)
@@ -198,7 +199,7 @@ def bar(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As people say it: "8 s", "3 min", "1.5 h"."""
+    """A duration for people: "8 s", "3 min", "1.5 h"."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

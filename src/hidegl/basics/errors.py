@@ -130,7 +130,7 @@ def unreadable_array(path: Path, error: Exception) -> OperationError:
 
 
 STRADDLES = "straddling object straddles two block boundaries"
-"""What pyarrow says if a line is longer than the block that it parses at once."""
+"""The error of pyarrow if a line is longer than the block that it parses."""
 
 LONGEST_LINE = 2**31 - 1
 

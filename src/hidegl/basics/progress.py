@@ -1,4 +1,4 @@
-"""How a fit goes: phases for people (`hidegl.basics.course`), iterations for callbacks and the log."""
+"""The progress of a fit: phases for people (`hidegl.basics.course`), iterations for callbacks and the log."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Self
 from hidegl.basics.course import COURSE, Course, Phase, logger
 
 PREPARING, ASSIGNING, LABELLING = "preparing rows", "assigning rows", "labelling"
-"""What people read during the phases of a fit that are no learning."""
+"""The names of the phases of a fit before and after the learning."""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback receives after each iteration of the learning of points."""
+    """The argument of callbacks, which are called after each iteration of the learning of points."""
 
     stage: int
     """Which of `n_stages` this is: the points are learned on a few rows first, and on more later."""
@@ -29,7 +29,7 @@ class Iteration:
 
     objective: float
     change: float
-    """What the last iteration gained, in units of sigma per row."""
+    """The gain of the last iteration, in units of sigma per row."""
 
     seconds: float
     """Since the fit began."""
@@ -68,7 +68,7 @@ class Progress:
             self._course.__exit__(*exception)
 
     def plan(self, phases: Iterable[Phase]) -> None:
-        """What is to come."""
+        """Set the phases that follow."""
         self._course.plan(phases)
 
     def begin(self, name: str, n_rows: int = 0) -> None:
@@ -101,5 +101,5 @@ class Progress:
 
 
 def learning_name(number: int, n_models: int) -> str:
-    """What people read while the points of a model are learned."""
+    """The name of the phase in which the points of a model are learned."""
     return "learning groups" + (f" {number} of {n_models}" if n_models > 1 else "")

@@ -18,7 +18,7 @@ from hidegl.files.tables import MemoryTable, Table
 from hidegl.rows.base import Rows
 
 ImageOf = Callable[[int], tuple[bytes, str]]
-"""From the number of a row to the content of an image file, and its media type."""
+"""A function from a row number to the content of an image file, and its media type."""
 
 SAMPLED = 500
 """The number of rows from which it is decided whether rows are images, and how bright these are."""

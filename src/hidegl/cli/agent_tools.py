@@ -1,4 +1,4 @@
-"""What an agent may do with the files below one folder. Answers are small: counts, examples and paths."""
+"""The tools of an agent for the files below one folder. Answers are small: counts, examples and paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT, MOST_EXAMPLES, MOST_CLASSES, MOST_COLUMNS = 160, 25, 25, 40
 
 EMBEDDERS = ("minilm", "minilm+layers", "static", "words", "efficientnet", "pixels")
-"""Those that come with hidegl: others would run code of the folder, or load a model from the network."""
+"""The embedders that come with hidegl. Others would run code of the folder, or download a model."""
 
 
 @dataclass
@@ -208,7 +208,7 @@ class AgentTools:
         return self._labelled(task, data, given), out, form
 
     def _facts(self, result: Result, tally: Tally) -> dict[str, Any]:
-        """How many rows each class has, how many labels are right, and rows of which the model is least confident."""
+        """The number of rows of each class, the expected accuracy, and the rows with the least confidence."""
         order = np.argsort(-tally.rows)[:MOST_CLASSES]
         classes = [
             {"label": str(tally.classes[i]), "rows": int(tally.rows[i]), "given": int(tally.given[i])} for i in order

@@ -54,7 +54,7 @@ BEGINNING = "# Options of hidegl for the files of this folder. The command line 
 
 @dataclass
 class UsedOptions:
-    """What the last command took from a file."""
+    """The options that the last command read from a file."""
 
     path: Path | None = None
     names: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ USED = UsedOptions()
 
 @contextmanager
 def without_file() -> Iterator[None]:
-    """A context in which commands take nothing from a file."""
+    """A context in which commands read no options from a file."""
     before, USED.ignored = USED.ignored, True
     try:
         yield

@@ -59,7 +59,7 @@ def server_for(folder: Path) -> MCPServer:
 
 
 def in_one_line(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """The same tool, whose errors are one line for the agent."""
+    """A tool whose errors are one line for the agent."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)

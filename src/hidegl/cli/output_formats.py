@@ -25,7 +25,7 @@ STANDARD_OUTPUT = "standard output"
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """How an output is written. `endings` are those that its name may have; none means a folder."""
+    """A format of outputs. `endings` are the endings of its file names; none means a folder."""
 
     name: str
     endings: tuple[str, ...]
@@ -94,7 +94,7 @@ def standard_output(form: OutputFormat) -> Path:
 
 
 def deliver(path: Path) -> None:
-    """Copy a file to standard output, if it stands in for that."""
+    """Copy a temporary file to standard output, if it replaces that."""
     if path.stem != STANDARD_OUTPUT:
         return
     with path.open("rb") as file:

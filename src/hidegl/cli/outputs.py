@@ -35,7 +35,8 @@ from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock, LabelStream
 
 WRITING, WRITING_PASSES, SECONDS_A_WRITTEN_ROW = "labelling and writing rows", 2, 5e-6
-"""What people read while all rows are labelled and written, how often it goes over them, and how long it may take."""
+"""The phase in which all rows are labelled and written: its name, its number of passes, and its expected time per row.
+"""
 
 
 def output_path(
@@ -100,7 +101,7 @@ Probabilities = Callable[[], tuple[Any, NDArray[Any]]]
 
 @dataclass(frozen=True)
 class LabelledOutput:
-    """Where labelled rows go, and with which columns of ours."""
+    """The output for labelled rows, and the columns that are added."""
 
     path: Path
     form: OutputFormat = TABLE
@@ -149,8 +150,8 @@ def write_labelled(
     familiarity: NDArray[np.float64] | None = None,
     probabilities: Probabilities | None = None,
 ) -> Tally:
-    """Write all input rows in their order: their columns (`kept_in`), and at the end label, confidence, given, unseen
-    and familiarity, as far as there are such.
+    """Write all input rows in their order: their columns (`kept_in`), and at the end label, confidence, given, and, if
+    they were computed, unseen and familiarity.
 
     Labels that are not accepted are left blank; and their rows are written to another file, for review.
     """
@@ -179,7 +180,7 @@ def write_labelled(
 
 
 def write_fitted(to: LabelledOutput, task: Task, model: Model, acceptance: Acceptance | None = None) -> Tally:
-    """Write the rows that a model learned from, with their labels."""
+    """Write the rows of a fit, with their labels."""
 
     def of_all() -> tuple[Any, NDArray[Any]]:
         return model.label_distributions_, model.classes_

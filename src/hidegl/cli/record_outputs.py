@@ -24,7 +24,7 @@ from hidegl.intake.tasks import Task
 from hidegl.spreading.stream import LabelledBlock
 
 DIGITS = 4
-"""Of confidences."""
+"""The number of digits of confidences."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class RecordOutput:
             yield self.format.made(shown, outcome)
 
     def shown(self, rows: NDArray[np.intp], own: Mapping[str, Any]) -> Iterator[Shown]:
-        """What people see of rows: their texts, and the other columns with a mark by which they are found again."""
+        """Rows as annotators see them: their texts, and the other columns with a mark that identifies the row."""
         columns = {name: values_of(own[name]) for name in self.fill_in.own if name in own}
         keys = self.fill_in.task.keys.of_rows(rows.tolist())
         marks = self.fill_in.mark.cells(keys)

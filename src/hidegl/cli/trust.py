@@ -55,7 +55,7 @@ def review_path(data: Path, output: Path | None, accept: float | None, *, force:
 def planned_output(
     data: Path, output: Path | None, name: str, wanted: str | None, accept: float | None, *, force: bool
 ) -> LabelledOutput:
-    """Where labelled rows go, and those to review, which is checked before any work is done."""
+    """The output files for labelled rows and for rows to review, checked before any work is done."""
     check_accept(accept)
     form = output_format(wanted, output, data)
     out = output_path(data, output, name, force=force, form=form)

@@ -28,7 +28,7 @@ TEXT_COLUMNS = 30
 """The maximum number of columns that a text becomes."""
 
 LEARNED_ROWS = 20_000
-"""The median of a column is learned from about this number of rows."""
+"""The approximate number of rows from which the median of a column is computed."""
 
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 

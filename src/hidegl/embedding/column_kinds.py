@@ -66,8 +66,10 @@ class Kind(NamedTuple):
     name: str
     reason: str = ""
     how: str = ""
-    """Of dates: the unit of numbers, or the order of day and month in texts. Of numbers in texts: the decimal sign and
-    the unit. Of categories: whether they are words for yes and no, or names in upper and lower case."""
+    """How cells are read. For dates: the unit of numbers, or the order of day and month in texts. For numbers in texts:
+    the decimal sign and the unit. For categories: whether they are words for yes and no, or names whose case is
+    ignored.
+    """
 
     unread: tuple[str, ...] = ()
     """Unreadable cells of numbers or dates, such as "see below"."""

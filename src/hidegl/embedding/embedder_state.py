@@ -79,7 +79,7 @@ def check_columns(stored: Stored) -> None:
 
 
 def check_embedder(stored: Stored, *, columns: bool) -> None:
-    """An error if what embeds texts or images is not named, or the columns of texts, if there are any."""
+    """Raise an error if the state lacks the name of the embedder, or, for tables, the columns of texts."""
     for name in ("name", "mark", "embedder"):
         stored.text(name)
     if columns and stored.value("columns") is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 
 OWN = ("efficientnet", "pixels", "efficientnet+pixels")
-"""The names of those that come with hidegl."""
+"""The names of the embedders that come with hidegl."""
 
 MOST_SIDE = 32
 """Pixels are compared in images that are scaled to at most this size."""
@@ -108,7 +108,7 @@ class NetworkAndPixels:
 
 @dataclass(frozen=True)
 class CentredNetworkAndPixels:
-    """Both as one view, in files of version 0.2. Each part is centred and scaled to length 1."""
+    """Network and pixels as one view, in files of version 0.2. Each part is centred and scaled to length 1."""
 
     both: NetworkAndPixels
     network_mean: Vectors
@@ -151,7 +151,7 @@ def chosen(name: str, images: list[Image], *, local: bool = False) -> Way:
 
 
 def restored(state: State, named: str | None = None) -> Way:
-    """The same way again; an error if it is not here, or not the same."""
+    """Restore the embedder of a file; an error if it is not installed, or not the same."""
     stored = Stored(*state, EMBEDDER)
     check_named(stored.text("name"), named)
     return same_as_saved(way_of(stored, local=named is None), state)

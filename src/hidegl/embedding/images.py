@@ -168,7 +168,7 @@ def opened(item: Any) -> Any:
 
 
 def in_eight_bits(pixels: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """From the smallest to the largest value, or as they are if they fit."""
+    """Pixels as whole numbers from 0 to 255: unchanged if they are, and scaled otherwise."""
     low, high = float(pixels.min(initial=0)), float(pixels.max(initial=0))
     if low < 0 or high > 255:
         pixels = 255 * (pixels - low) / max(high - low, 1e-12)

@@ -31,20 +31,20 @@ class TableWithText:
     """Knows its columns."""
 
     table: TableEncoder
-    """Of all other columns."""
+    """The encoder of all other columns."""
 
     scales: tuple[float, float]
-    """By which vectors of texts and numbers of columns are divided in the last view."""
+    """The divisors of the vectors of texts and of the numbers of columns in the last view."""
 
     kind: ClassVar[str] = "table with text"
     preprocess: ClassVar[dict[str, str | None]] = {JOINED: "mixed"}
-    """How `AutoHiDeGL` has to scale the views."""
+    """The parameter `preprocess` of `AutoHiDeGL` for each view."""
 
     @classmethod
     def learned(
         cls, texts: TextEmbedder, table: TableEncoder, vectors: NDArray[Any], numbers: NDArray[Any]
     ) -> tuple[Self, NDArray[np.float32]]:
-        """From the vectors of the texts and the numbers of the columns; and the rows that they make."""
+        """Learn from the vectors of the texts and the numbers of the columns. Returns the encoder and the rows."""
         first = vectors[:, : first_width(texts, vectors.shape[1])]
         scales = [float(np.sqrt(part.var(axis=0, dtype=np.float64).sum())) or 1.0 for part in (first, numbers)]
         made = cls(texts, table, (scales[0], scales[1]))

@@ -133,7 +133,7 @@ class TunedNetwork:
 
     @classmethod
     def restored(cls, source: str, changes: Any) -> Self:
-        """From a file."""
+        """Read from a file."""
         if changes.dtype != np.float16 or changes.ndim != 1 or not np.isfinite(changes).all():
             raise ValueError("tuned.changes must be finite numbers of half precision")
         return cls(source, changes)

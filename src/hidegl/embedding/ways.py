@@ -51,7 +51,7 @@ class Way(Protocol):
 
     @property
     def name(self) -> str:
-        """What `--embedder` takes."""
+        """The name of the embedder, as in `--embedder`."""
 
     @property
     def mark(self) -> str:
@@ -118,7 +118,7 @@ class Named:
 
     @classmethod
     def found(cls, name: str, probe: tuple[Any, ...] = PROBE, *, local: bool = False) -> Self:
-        """With `local`, nothing is downloaded."""
+        """Find the embedder. With `local`, nothing is downloaded."""
         return cls(name, function_named(name) if is_function(name) else sentence_model(name, local=local), probe)
 
     @property
@@ -268,7 +268,7 @@ def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
 
 
 def restored(state: State, named: str | None = None) -> Way:
-    """The same way again; an error if it is not here, or not the same."""
+    """Restore the embedder of a file; an error if it is not installed, or not the same."""
     values, arrays = state
     check_named(values["name"], named)
     if values["name"] == "words":

@@ -56,7 +56,7 @@ class Terms:
 
     @classmethod
     def restored(cls, stored: Stored, kind: str) -> Self:
-        """From a file."""
+        """Read from a file."""
         names = tuple(stored.array(kind, "bytes", f"bytes_of_{kind}").tobytes().decode().split("\n"))
         if len(set(names)) < len(names):
             raise ValueError("the words of the embedder must differ")
@@ -65,7 +65,7 @@ class Terms:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays by name, for a file."""
+        """The arrays for a file, by name."""
         return {self.kind: np.frombuffer("\n".join(self.names).encode(), dtype=np.uint8), idf_of(self.kind): self.idf}
 
 
@@ -117,7 +117,7 @@ class Words:
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        """From a file; those of version 0.2 have no parts of words."""
+        """Read from a file. Files of version 0.2 have no parts of words."""
         parts = tuple(Terms.restored(stored, kind) for kind in KINDS if stored.has(kind))
         if not parts:
             raise ValueError("the words of the embedder are missing")
@@ -129,7 +129,7 @@ class Words:
 
     @property
     def state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays by name, for a file."""
+        """The arrays for a file, by name."""
         arrays = {"components": self.components}
         for part in self.parts:
             arrays |= part.arrays

@@ -72,7 +72,7 @@ class GoldModel:
 
 
 def guessed_share_of(labels: Labels, guesses: Sequence[WeakLabels]) -> float:
-    """The mean share of the classes that guesses name and no given label has; 0 if there are none."""
+    """The mean share of the classes that only guesses have; 0 if there are none."""
     shares = [
         float(np.mean(guess.codes == number))
         for guess in guesses

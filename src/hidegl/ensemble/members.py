@@ -23,7 +23,7 @@ EFFORTS = {
 """The numbers of points of the members, for each effort."""
 
 FURTHER = {"quick": (1500,), "default": (1500,), "best": (6000,)}
-"""The same for each further view of the rows."""
+"""The numbers of points of the members of each further view."""
 
 ROWS_PER_POINT = 2
 """The minimum number of rows per point."""
@@ -36,7 +36,7 @@ KEPT_MATRICES, KERNEL_MATRICES = 2, 5
 """
 
 EMBEDDING = "reading texts and images"
-"""What people read while an embedder makes vectors."""
+"""The name of the phase in which an embedder makes vectors."""
 
 EMBEDDED_COLUMNS = 150
 """The approximate number of columns of prepared vectors of embedders."""

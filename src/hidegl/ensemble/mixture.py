@@ -49,7 +49,7 @@ class MixtureDraws:
 
     experts: Draws
     intercepts: Matrix
-    """(s, c)"""
+    """The intercept of each class in each draw (s, c)."""
 
     shares: Matrix
     """Class shares of all rows (s, c)."""

@@ -82,13 +82,13 @@ class Unseen:
 
     @property
     def arrays(self) -> dict[str, Vector]:
-        """For a file."""
+        """Plain values and arrays for a file."""
         numbers = np.array([self.share, self.slope, self.intercept, *self.limits, self.structure])
         return {"numbers": numbers, "reach": self.reach, "delta": self.delta}
 
     @classmethod
     def restored(cls, stored: Stored, n_points: Sequence[int]) -> Unseen:
-        """From a file."""
+        """Read from a file."""
         numbers = stored.array("numbers", "numbers", "6", "[-1e6, 1e6]").tolist()
         share, slope, intercept, low, high, structure = numbers
         if not 0 <= share <= 1 or low > high or structure not in range(len(n_points)):

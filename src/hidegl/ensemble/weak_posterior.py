@@ -160,7 +160,7 @@ def is_used(gold: GoldModel, source: WeakLabels, trust: SourceTrust, classes: ND
 
 @dataclass(frozen=True)
 class RowEvidence:
-    """What is known of all rows without their own weak labels."""
+    """The evidence about all rows without their own weak labels."""
 
     by_gold: Matrix
     """g log P_gold (n, c)"""

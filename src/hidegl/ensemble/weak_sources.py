@@ -31,7 +31,7 @@ ACCURACIES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.85, 0.91, 0.96
 
 PRIOR_RIGHT, PRIOR_WRONG = 5.0, 1.8
 GUESS_RIGHT, GUESS_WRONG = 3.0, 2.0
-"""The same for a source whose labels were guessed from the rows: nearest names are right in about 60 %."""
+"""The parameters of the prior of the accuracy of guesses: nearest names are right in about 60 %."""
 
 GUESS_MEAN = GUESS_RIGHT / (GUESS_RIGHT + GUESS_WRONG)
 
@@ -91,7 +91,7 @@ class Scene:
     """The labels of each source as probabilities (m, c); 0 for rows that it does not label."""
 
     taught: tuple[Matrix | None, ...]
-    """Of a source that guesses from the rows: the votes from which something is learned (m, c). None for others."""
+    """For sources that guess from the rows, the votes that are used for learning (m, c); None for other sources."""
 
     other: Matrix | None = None
     """The log-evidence of the sources that are not being judged (m, c)."""
@@ -192,7 +192,7 @@ def explained_by(scene: Scene, accuracies: Sequence[float], steps: int = STEPS) 
 
 
 def evidence_and_lessons(scene: Scene, thetas: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
-    """The log-evidence of what sources say of their own rows, and of what the kernel learns from them (m, c).
+    """The log-evidence of sources for their own rows, and of the kernel that learns from them (m, c).
 
     For its own row, a guess is no evidence in addition to the kernel that learns from it.
     """

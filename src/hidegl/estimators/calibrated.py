@@ -52,9 +52,8 @@ class CalibratedModel(Model):
         return self._sources.suspects(said, self.classes_, self.distributions_of(said.rows), n)
 
     def accuracy_without(self, name: str) -> ExpectedAccuracy | None:
-        """The expected accuracy if a weak source had said nothing; None if no label at all would be left.
-
-        The rows are labelled again without it, and the model stays as it is.
+        """The expected accuracy without one weak source; None if no label would be left. The rows are labelled again
+        without it, and the model does not change.
         """
         self._require_fit("sources_")
         check_name("name", name, [source.name for source in self._sources.said])

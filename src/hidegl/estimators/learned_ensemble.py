@@ -51,7 +51,7 @@ def check_scaling(preprocess: Any) -> None:
 
 
 def scaling_of(preprocess: Any, views: Iterable[str]) -> dict[str, str | None]:
-    """How the columns of each view are scaled; None: not at all."""
+    """The scaling of the columns of each view; None for no scaling."""
     return {view: None if how == MIXED else how for view, how in preprocess_of(preprocess, views).items()}
 
 

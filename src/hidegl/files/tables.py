@@ -48,7 +48,7 @@ class Table(ABC):
 
     @abstractmethod
     def batches(self, names: list[str]) -> Iterator[pa.Table]:
-        """These columns of all rows, in batches."""
+        """Batches of all rows with these columns."""
 
     def first_rows(self, name: str) -> pa.ChunkedArray:
         """A column of the first batch."""
@@ -64,7 +64,7 @@ class Table(ABC):
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pa.Table:
-        """These columns of a few rows."""
+        """A few rows with these columns."""
 
 
 @dataclass

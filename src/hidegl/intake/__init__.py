@@ -1,1 +1,1 @@
-"""From what the user has (files, data frames, texts, images, arrays) to rows, labels and an embedder."""
+"""Reading data of users (files, data frames, texts, images, arrays) into rows, labels and an embedder."""

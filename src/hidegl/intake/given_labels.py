@@ -45,7 +45,7 @@ class GivenLabels:
     """The labels of each person, for rows with different labels of several people."""
 
     questions: list[str] = field(default_factory=list)
-    """What people were asked, where records came with answers."""
+    """The questions that people answered, for records with answers."""
 
     @property
     def n_labels(self) -> int:

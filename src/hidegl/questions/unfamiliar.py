@@ -74,5 +74,5 @@ def unfamiliar_groups(
 
 
 def nearest_points(Z: Assignments) -> Any:
-    """The point that each row of a block belongs to most."""
+    """The nearest point of each row of a block."""
     return Z.strongest

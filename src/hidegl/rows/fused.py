@@ -125,7 +125,7 @@ def soften_kernel(
     X, C, columns, weights, log_likelihoods, n, d, sigma,
     S: tl.constexpr, SLOTS: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """‖x − c‖² to the chosen points from the differences, their softmax, and Σ log Σ exp."""
+    """Squared distances to the chosen points (from differences), their softmax, and Σ log Σ exp."""
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < n
     slot = tl.arange(0, SLOTS)

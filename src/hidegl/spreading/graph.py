@@ -76,7 +76,7 @@ class ImplicitGraph:
 
     Z: Rows
     B: Any
-    """Dense, or sparse where there are many points; and so is M⁻¹, unless its formula has an inverse."""
+    """B, dense, or sparse for many points. M⁻¹ is sparse too, unless its formula has an inverse."""
 
     mass: Vector
     M_inv: Any

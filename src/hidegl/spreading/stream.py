@@ -41,7 +41,7 @@ class LabelledBlock:
 
     @classmethod
     def of(cls, columns: SideBySide, classes: NDArray[Any], labels: Labels | None = None) -> Self:
-        """Make a block of the columns of `label_columns`; given labels replace predicted ones."""
+        """A block from the columns of `label_columns`, in which given labels replace predicted ones."""
         codes, confidence, second_codes, second_confidence, *unseen = columns.parts
         given = np.zeros(len(codes), dtype=bool)
         if labels is not None:

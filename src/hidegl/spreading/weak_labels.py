@@ -53,13 +53,13 @@ class WeakLabels:
     """The probabilities (m, classes); None if there are classes."""
 
     certain: NDArray[np.bool_] | None = None
-    """Of labels that were guessed from the rows: those from which something is learned about other rows (m,). Mistakes
+    """Which labels are used for learning about other rows, if labels were guessed from the rows (m,). Mistakes
     of such a source depend on the row. So similar rows do not average them out, and only given labels say how often it
     is right. None for any other source."""
 
     @classmethod
     def read(cls, name: str, values: Any, n_rows: int, classes: NDArray[Any] | None = None) -> WeakLabels:
-        """From labels as in `fit`, or from probabilities: a data frame or dict with one column per class, or a matrix
+        """Read labels as in `fit`, or probabilities: a data frame or dict with one column per class, or a matrix
         with one column for each of the sorted classes of the given labels. A row without numbers has no label.
         """
         if isinstance(values, cls):
@@ -87,7 +87,7 @@ class WeakLabels:
 
     @classmethod
     def of_probabilities(cls, name: str, P: Matrix, names: NDArray[Any], n_rows: int) -> WeakLabels:
-        """From probabilities (n, classes); NaN where there are none."""
+        """Read probabilities (n, classes), which are NaN for rows without a label."""
         if len(P) != n_rows:
             raise ValueError(f"weak[{name!r}] must have one row for each of the {n_rows} rows of X, got {len(P)}")
         rows = np.flatnonzero(~np.isnan(P).any(axis=1))
@@ -98,7 +98,7 @@ class WeakLabels:
         return cls(name, names[order], rows, None, P[:, order] / P.sum(axis=1, keepdims=True))
 
     def votes(self, classes: NDArray[Any], places: NDArray[np.intp]) -> Matrix:
-        """Of the labels at some places, the probability of each of these classes, which include its own (·, c)."""
+        """The labels at these indices as probabilities of these classes, which include its own (·, c)."""
         votes, columns = np.zeros((len(places), len(classes))), np.searchsorted(classes, self.classes)
         if self.codes is not None:
             votes[np.arange(len(places)), columns[self.codes[places]]] = 1
@@ -108,7 +108,7 @@ class WeakLabels:
         return votes
 
     def places_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where its labels of these rows are; −1 for a row that it does not label."""
+        """The index of its label of each of these rows; −1 for rows that it does not label."""
         if not len(self.rows):
             return np.full(len(rows), -1)
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
@@ -130,7 +130,7 @@ class WeakLabels:
         return votes
 
     def taught_by(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
-        """The same, but all 0 also where nothing is learned from its label."""
+        """Its probabilities at these rows; zeros also for labels that are not used for learning."""
         votes = self.on_rows(classes, rows)
         votes[~np.isin(rows, self.teaching_rows)] = 0.0
         return votes
@@ -139,7 +139,7 @@ class WeakLabels:
 
     @property
     def arrays(self) -> Arrays:
-        """For a file."""
+        """The arrays for a file."""
         own: Arrays = {"classes": self.classes, "rows": self.rows}
         if self.certain is not None:
             own = {**own, "certain": self.certain.astype(np.float64)}
@@ -147,7 +147,7 @@ class WeakLabels:
 
     @classmethod
     def restored(cls, name: str, stored: Stored) -> WeakLabels:
-        """From a file with the size n (rows)."""
+        """Read from a file with the size n (rows)."""
         classes = stored.array("classes", "labels", "w")
         rows = stored.indices("rows", "m", stored.sizes["n"])
         if not np.all(classes[1:] > classes[:-1]) or not np.all(rows[1:] > rows[:-1]):

@@ -105,7 +105,7 @@ def learning_stages(n_rows: int, k: int, learning_rows: int | str | None, max_it
 
 
 def phases_of(plans: Sequence[LearningPlan], n_rows: int, width: int) -> list[Phase]:
-    """What a fit of these structures is made of, and how long each part may take."""
+    """The phases of a fit of these structures, with the expected time of each."""
     phases = [Phase(PREPARING, n_rows * SECONDS_A_ROW)]
     for number, plan in enumerate(plans):
         compared = min(plan.n_points, SEARCHED_POINTS)

@@ -51,12 +51,12 @@ class LearnedView:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays for a file, by name."""
+        """The arrays for a file, by name."""
         return {"rows": self.rows, "folds": self.folds, "vectors": self.vectors}
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
-        """From a file."""
+        """Read from a file."""
         vectors = stored.array("vectors", "float32", "folds m width")
         rows = stored.array("rows", "whole numbers", "m", "[0, inf)")
         return cls(rows, stored.indices("folds", "l_learned", len(vectors)), vectors)
@@ -102,12 +102,12 @@ class ViewPreparations:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Its plain values for a file, by name."""
+        """The plain values for a file, by name."""
         return {"views": [{"name": name, **part.values} for name, part in zip(self.names, self.parts, strict=True)]}
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays for a file, by name."""
+        """The arrays for a file, by name."""
         arrays: dict[str, NDArray[Any]] = {}
         for number, (part, learned) in enumerate(zip(self.parts, self.learned, strict=True)):
             arrays |= prefixed(f"{number}.", part.arrays)

@@ -23,7 +23,7 @@ STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 DATA = "data-00000-of-00001.arrow"
 
 NO_CLASS = -1
-"""A class label that is not known."""
+"""The number of an unknown class."""
 
 
 def is_dataset(folder: Path) -> bool:
@@ -85,7 +85,7 @@ def named_classes(column: pa.ChunkedArray, names: list[str], where: str) -> pa.C
 
 @contextmanager
 def dataset_writer(folder: Path) -> Iterator[Callable[[Block], None]]:
-    """A function that writes blocks to a new data set, whose folder takes the place of `folder` when all is well."""
+    """A context with a function that writes blocks to a new data set, which replaces `folder` at the end."""
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
     part.mkdir()
     try:

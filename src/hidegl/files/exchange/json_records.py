@@ -20,7 +20,7 @@ BYTES_PER_BYTE = 6
 """The text of a file, its records, and the columns that are made of them."""
 
 LOOKED_AT, FIRST_BYTES = 20, 1 << 20
-"""How many records show the format of a file, and how many bytes are read for them at first."""
+"""The number of records from which the format of a file is recognised, and of bytes that are read for them."""
 
 SPACE, COMMA = re.compile(r"\s*"), re.compile(r"\s*,\s*")
 

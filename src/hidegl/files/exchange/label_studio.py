@@ -20,7 +20,7 @@ from hidegl.files.exchange.record_formats import (
 MODEL = f"hidegl {__version__}"
 
 PATH = " / "
-"""What joins the names of a taxonomy."""
+"""The separator of the names of a taxonomy."""
 
 KINDS = {"choices": "choices", "rating": "rating", "taxonomy": "taxonomy"}
 """The types of answers that are classes, and the field of their value."""
@@ -37,7 +37,7 @@ class LabelStudio(RecordFormat):
     takes = "anything"
 
     controls: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """From the name of a control to that of its object, and the type of its answers."""
+    """For each name of a control, the name of its object and the type of its answers."""
 
     question: str = QUESTION
 
@@ -141,7 +141,7 @@ def objects(values: Any) -> list[dict[str, Any]]:
 
 
 def person(who: Any) -> str | None:
-    """Whoever completed an annotation: a number, or an object with an address."""
+    """The person who completed an annotation: a number, or an object with an address."""
     if is_object(who):
         who = who.get("email", who.get("id"))
     return None if who is None else str(who)

@@ -29,7 +29,7 @@ PEOPLE = ("_annotator_id", "_session_id")
 
 
 class Prodigy(RecordFormat):
-    """What `prodigy db-out` prints, and what recipes for the classification of texts take. Several lines may be about
+    """The format that `prodigy db-out` prints and that recipes for text classification read. Several lines may be about
     one input.
     """
 
@@ -67,7 +67,7 @@ class Prodigy(RecordFormat):
                 yield Answer(QUESTION, label, who)
 
     def labelled(self, record: Any, outcome: Outcome) -> Any:
-        """A task without `answer` is one to annotate, in which the proposal stands already."""
+        """A task with a proposed label. Without `answer`, it is shown to annotators."""
         if outcome.given and record.get("answer") == "accept":
             return record
         before = {name: value for name, value in record.items() if name != "answer"}

@@ -43,5 +43,5 @@ def record_file(path: Path, *, is_array: bool) -> Iterator[RecordFile]:
 
 
 def as_json(value: Any) -> Any:
-    """What JSON has no word for: numbers of numpy as numbers, dates as texts."""
+    """Values that JSON does not support: numpy's numbers as numbers, dates as texts."""
     return value.item() if hasattr(value, "item") else str(value)

@@ -1,4 +1,4 @@
-"""What the format of a tool has to say about its records: their fields, the answers of people, and how labels go in."""
+"""The base of the formats of tools: the fields of records, the answers of people, and how labels are written."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 QUESTION = "label"
-"""What people are asked, in formats that have one question only."""
+"""The name of the question, in formats with one question only."""
 
 PROPOSED, CONFIDENCE = "hidegl_label", "hidegl_confidence"
 """The fields with the label that hidegl proposed, in formats that have no place for proposals."""
 
 
 class Answer(NamedTuple):
-    """What somebody answered about a record."""
+    """The answer of a person about a record."""
 
     question: str
     label: Any
-    """None if the answer is no class."""
+    """The class; None if the answer is not a class."""
 
     by: str | None = None
     """The person, or the model."""
 
     why: str = ""
-    """What was answered in place of a label, in words."""
+    """In words, the answer in place of a label."""
 
     is_proposal: bool = False
     """Whether a model gave it."""
 
 
 class Outcome(NamedTuple):
-    """What is known about a row after labelling."""
+    """The results for a row after labelling."""
 
     label: Any
     confidence: float
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What people see of a row of a table."""
+    """A row of a table as annotators see it."""
 
     texts: Mapping[str, str]
     """The texts, by the names of their columns."""
@@ -73,7 +73,7 @@ class RecordFormat(ABC):
     """Whether a file is one JSON array, and not one record per line."""
 
     takes: ClassVar[str] = "texts"
-    """What rows it can show: "texts", "texts and images", or "anything"."""
+    """The rows that it can show: "texts", "texts and images", or "anything"."""
 
     @classmethod
     def recognises(cls, records: Sequence[Any]) -> bool:
@@ -107,7 +107,7 @@ class RecordFormat(ABC):
         """A new record of a row of a table."""
 
     def key(self, record: Any) -> Hashable:
-        """What records about the same row have in common; None if each record is a row."""
+        """The key that records about the same row share; None if each record is a row."""
         return None
 
     def learn(self, record: Any) -> None:  # noqa: B027  # most formats have nothing to learn

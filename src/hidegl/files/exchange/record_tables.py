@@ -23,7 +23,7 @@ from hidegl.files.exchange.spacy_cats import SpacyCats
 from hidegl.files.tables import MemoryTable
 
 FORMATS: tuple[type[RecordFormat], ...] = (LabelStudio, LabelStudioMin, Argilla, Prodigy, SpacyCats, Doccano)
-"""In the order in which they are tried."""
+"""The formats, in the order in which they are tried."""
 
 
 @dataclass

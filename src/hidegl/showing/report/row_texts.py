@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Describe = Callable[[NDArray[np.intp]], dict[str, list[Any]]]
-"""From row numbers to named columns that identify the rows for a person; the first column is `row`."""
+"""A function from row numbers to named columns that identify the rows for people; the first column is `row`."""
 
 Thumbnails = Callable[[NDArray[np.intp]], list[str]]
-"""From row numbers to small images as data URLs."""
+"""A function from row numbers to small images as data URLs."""
 
 LONGEST_TEXT = 240
 """The maximum number of characters of a row's text in a table."""
