@@ -196,6 +196,13 @@ def test_answers_of_the_agent_add_to_the_labels_of_the_data(tools):
         tools.label("tickets.csv", "out3.csv", None, answers={"99": "refund"}, **WORDS)
 
 
+def test_a_column_of_labels_is_not_learned_from(tools):
+    tools.inspect("tickets.csv", **WORDS)
+    tools.label("tickets.csv", "out.csv", None, labels=["topic"], **WORDS)
+    assert tools._result[1].task.columns.features == ["question"]
+    assert tools._result[1].task.left_out == {"topic": "the label"}
+
+
 def test_records_of_a_tool_go_through_an_agent(tools, folder):
     lines = [{"text": text, "label": [TRUTH[i]] if i < 12 else [], "x": i} for i, text in enumerate(TEXTS)]
     (folder / "export.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

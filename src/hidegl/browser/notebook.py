@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -55,7 +56,8 @@ def studio(
     port : int, default=0
         The port of the page on this machine; 0 is any that is free.
     open_browser : bool, default=True
-        Open the page. Its address is printed in any case.
+        Open the page: in a frame below the cell of a notebook, and in the browser otherwise. Its address is printed in
+        any case. A notebook on another machine needs its port forwarded, under the same number.
     """
     try:
         from hidegl.annotation.label_store import LabelStore
@@ -80,7 +82,9 @@ def studio(
         for name, new in changed.items():
             warn_user(f"the label {name!r} counts as {new!r} in Studio")
         session = Session("rows", store, contents, X, effort=effort, views=views, seed=random_state)
-        serve(session, port=port, open_browser=open_browser, tell=lambda address: print_address(address))
+        framed = open_browser and in_notebook()
+        tell = show_frame if framed else print_address
+        serve(session, port=port, open_browser=open_browser and not framed, framed=framed, tell=tell)
         found = session.names()
     y = np.full(X.shape[0], None, dtype=object)
     y[list(found)] = list(found.values())
@@ -112,6 +116,39 @@ def fingerprint(X: Any) -> str:
     rows = np.unique(np.linspace(0, X.shape[0] - 1, min(200, X.shape[0])).astype(np.intp))
     some = X.tocsr()[rows].toarray() if hasattr(X, "tocsr") else X[rows]
     return hashlib.sha256(repr(X.shape).encode() + np.ascontiguousarray(some).tobytes()).hexdigest()
+
+
+def in_notebook() -> bool:
+    """Whether a cell of a notebook runs, whose output can be a page."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+FRAME = """
+<iframe id="{name}" title="Studio" style="width: 100%; height: 760px; border: 1px solid #8886"></iframe>
+<p style="font: 12px system-ui, sans-serif; opacity: 0.7">Labels are saved at every key. The cell ends with Finish.
+<a href="{address}" target="_blank" rel="noopener">Open Studio in a tab</a>, also if nothing is shown above.</p>
+<script>
+(() => {{
+  // the cookie belongs to the site of the notebook
+  const host = location.hostname === "localhost" ? "localhost" : "127.0.0.1";
+  document.getElementById("{name}").src = "{address}".replace("127.0.0.1", host);
+}})();
+</script>
+"""
+
+
+def framed_page(address: str) -> str:
+    """HTML that shows Studio in a frame. The address has no signs that HTML or JavaScript would read otherwise."""
+    return FRAME.format(name=f"studio-{secrets.token_hex(4)}", address=address)
+
+
+def show_frame(address: str) -> None:
+    """Show Studio below the cell, and print its address."""
+    print_address(address)
+    from IPython.display import HTML, display
+
+    display(HTML(framed_page(address)))
 
 
 def print_address(address: str) -> None:

@@ -33,6 +33,9 @@ POLICY = "; ".join(
     ]
 )
 
+FRAMES = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
+"""Pages of this machine, such as a notebook, which may show Studio in a frame if it was started there."""
+
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -68,15 +71,16 @@ class TooLargeError(Exception):
 class Guard:
     """Middleware that passes a request on, or answers it with 400, 401, 403 or 413."""
 
-    def __init__(self, app: ASGIApp, token: str, hosts: set[str]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: set[str], *, framed: bool = False) -> None:
         self._app, self._token, self._hosts = app, token, hosts
+        self._headers = framed_headers() if framed else HEADERS
         self.cookie = f"hidegl_{sorted(hosts)[0].rpartition(':')[2]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sending = with_headers(send, self._cookie_for(scope))
+        sending = with_headers(send, self._cookie_for(scope), self._headers)
         refused = self._refusal(scope)
         if refused is not None:
             status, why = refused
@@ -138,11 +142,19 @@ def with_port(name: str) -> str:
     return name if name.rpartition(":")[2].isdecimal() else f"{name}:80"
 
 
-def with_headers(send: Send, cookie: str | None) -> Send:
+def framed_headers() -> dict[str, str]:
+    """The headers of a page that pages of this machine may show in a frame."""
+    policy = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {FRAMES}")
+    return {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"} | {
+        "Content-Security-Policy": policy
+    }
+
+
+def with_headers(send: Send, cookie: str | None, own: dict[str, str] = HEADERS) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in own.items():
                 if name not in headers:
                     headers[name] = value
             if cookie is not None and message["status"] == 200:

@@ -34,8 +34,12 @@ GATHER = 0.02
 """The time in seconds for which events are collected before they are sent."""
 
 
-def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[], None]) -> ASGIApp:
-    """The application. `hosts` are the allowed host names with port."""
+def studio_app(
+    session: Session, token: str, hosts: set[str], finish: Callable[[], None], *, framed: bool = False
+) -> ASGIApp:
+    """The application. `hosts` are the allowed host names with port. `framed`: pages of this machine may show it in a
+    frame.
+    """
     stopping = asyncio.Event()
 
     async def events(_: Request) -> Response:
@@ -68,7 +72,7 @@ def studio_app(session: Session, token: str, hosts: set[str], finish: Callable[[
         exception_handlers={UsageError: refused(400), OperationError: refused(500), TooLargeError: refused(413)},
     )
     app.state.stopping = stopping
-    return Guard(app, token, hosts)
+    return Guard(app, token, hosts, framed=framed)
 
 
 def page_files() -> list[str]:

@@ -60,13 +60,14 @@ def serve(
     port: int = 0,
     place: Place | None = None,
     open_browser: bool = True,
+    framed: bool = False,
     tell: Callable[[str], None],
 ) -> None:
     """Serve until the user ends Studio on the page, or until Ctrl-C. `tell` is called with the address when it can be
     opened.
     """
     place = place or Place.at(host, port)
-    server = server_of(studio_app(session, place.token, place.hosts, lambda: end(server)))
+    server = server_of(studio_app(session, place.token, place.hosts, lambda: end(server), framed=framed))
     session.start()
     try:
         tell(place.address)

@@ -17,11 +17,8 @@ INTERRUPTED_CODE = 130
 def main() -> None:
     """Run the command line: the entry point of `hidegl` and `python -m hidegl`."""
     signal.signal(signal.SIGINT, stop)
-    run: Callable[[list[str]], int]
     try:
-        from hidegl.cli.running import run as run_command
-
-        run = run_command
+        run = command_runner()
     except ImportError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
@@ -30,6 +27,13 @@ def main() -> None:
         run = plain_demo
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
+
+
+def command_runner() -> Callable[[list[str]], int]:
+    """What runs a command; an ImportError if its packages are missing."""
+    from hidegl.cli.running import run
+
+    return run
 
 
 def plain_demo(_: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -46,10 +47,16 @@ class AgentTools:
         self.folder = self.folder.resolve()
         confine(self.folder)
 
-    def inspect(self, data: str, text: str | None = None, embedder: str | None = None) -> dict[str, Any]:
+    def inspect(
+        self,
+        data: str,
+        text: str | None = None,
+        embedder: str | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> dict[str, Any]:
         """Describe a file: its rows, its columns, and the labels in it."""
         with self._at_work():
-            task = self._read(data, text, embedder)
+            task = self._read(data, text, embedder, labels)
             facts = task.column_facts[:MOST_COLUMNS]
             columns = [{**fact, "examples": [short(one) for one in fact["examples"]]} for fact in facts]
             given = task.labels
@@ -129,6 +136,8 @@ class AgentTools:
         with self._at_work():
             task = self._task_of(data, **given)
             out = self._inside(output)
+            if out.exists():
+                raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file")
             check_new_file(out, (".html", ".htm"), force=False, option="output")
             result = self._labelled(task, data, given)
             with writing(out):
@@ -154,21 +163,27 @@ class AgentTools:
     def _output(self, path: str, task: Task, form: OutputFormat) -> Path:
         """A new file below the folder, which takes the place of no other."""
         out = self._inside(path)
+        if out.exists():
+            raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file")
         if not form.endings:
             raise UsageError(f"format {form.name} writes a folder: use another")
         check_output(out, form, force=False)
         check_distinct({"output": out}, {"the data": task.source.paths})
         return out
 
-    def _read(self, data: str, text: str | None = None, embedder: str | None = None) -> Task:
+    def _read(
+        self, data: str, text: str | None = None, embedder: str | None = None, labels: Sequence[str] | None = None
+    ) -> Task:
         """The task of a file; that of the last call, if it is the same and has not changed since."""
         path = self._inside(data)
         if embedder is not None and embedder not in EMBEDDERS:
             raise UsageError(f"embedder must be {', '.join(EMBEDDERS[:-1])} or {EMBEDDERS[-1]}, got {embedder!r}")
-        seen = path.stat() if path.exists() else None
-        key = (path, text, embedder, seen and (seen.st_mtime_ns, seen.st_size))
+        files = [path, *(self._inside(one) for one in labels or () if os.path.lexists(self.folder / one))]
+        seen = [(one, one.stat().st_mtime_ns, one.stat().st_size) for one in files if one.exists()]
+        key = (path, text, embedder, tuple(labels or ()), seen)
         if self._task is None or self._task[0] != key or path.is_dir():
-            self._task = (key, read(path, text=text, embedder=embedder, cache=False))
+            given = None if labels is None else list(labels)
+            self._task = (key, read(path, given, text=text, embedder=embedder, cache=False))
         return self._task[1]
 
     def _task_of(
@@ -180,18 +195,14 @@ class AgentTools:
         embedder: str | None = None,
     ) -> Task:
         """The data with the labels of columns and files, and the answers of the agent, by row number."""
-        task = self._read(data, text, embedder)
-        places: list[Any] = []
-        for one in labels or ():
-            is_name = one in (*task.table.names, *task.table.answers, *task.table.proposals, "folders")
-            places.append(one if is_name else self._inside(one))
-        if answers:
-            wrong = [row for row in answers if not row.strip().isdecimal()]
-            if wrong:
-                raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}")
-            own = [] if task.y is None or labels else task.labels.places
-            places += [name for _, name in own] + [{int(row): name for row, name in answers.items()}]
-        return task_of(task, places or None, {})
+        task = self._read(data, text, embedder, labels)
+        if not answers:
+            return task_of(task, None, {})
+        wrong = [row for row in answers if not row.strip().isdecimal()]
+        if wrong:
+            raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}")
+        own = list(labels or (name for _, name in task.labels.places))
+        return task_of(task, [*own, {int(row): name for row, name in answers.items()}], {})
 
     def _labelled(self, task: Task, data: str, given: dict[str, Any]) -> Result:
         """The labels of all rows; those of the last call, if it was the same."""

@@ -88,9 +88,11 @@ class DeclaredTools:
     def all(self) -> list[Callable[..., dict[str, Any]]]:
         return [self.inspect, self.suggest, self.label, self.accept, self.audit, self.report]
 
-    def inspect(self, data: str, text: str | None = None, embedder: str | None = None) -> dict[str, Any]:
-        """Describe a file: rows, columns with kinds and examples, and the labels in it."""
-        return self._tools.inspect(data, text, embedder)
+    def inspect(
+        self, data: str, labels: Labels = None, text: str | None = None, embedder: str | None = None
+    ) -> dict[str, Any]:
+        """The contents of a file: rows, columns with kinds and examples, and the labels that it came with."""
+        return self._tools.inspect(data, text, embedder, labels)
 
     def suggest(
         self,
