@@ -1,11 +1,14 @@
 """Bad input and edge cases: the right answer, or an error that names the parameter, the rule and the value."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from hidegl import HiDeGL
+from hidegl.basics.errors import RowsError
 
 
 @pytest.fixture
@@ -301,3 +304,21 @@ def test_arguments_are_left_as_they_are(blobs):
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(y, y_before)
     np.testing.assert_array_equal(start, X_before[:5])
+
+
+@pytest.mark.parametrize(
+    ("X", "code"),
+    [
+        ([[1.0, np.nan], [0.0, 1.0]], "gaps"),
+        (["a text", "another text"], "texts"),
+        (np.array([["2024-01-01"], ["2024-01-02"]], dtype="datetime64[D]"), "numbers"),
+        (np.ma.masked_array(np.eye(2), mask=np.eye(2)), "masked"),
+        ([[1e200, 0.0], [0.0, 1.0]], "size"),
+    ],
+)
+def test_an_error_about_rows_has_a_code_and_its_rule_apart_from_the_name_of_x(X, code):
+    with pytest.raises(RowsError) as caught:
+        HiDeGL().fit(X)
+    error = pickle.loads(pickle.dumps(caught.value))  # as from a worker
+    assert (error.code, str(error)) == (code, f"X {error.rule}")
+    assert error.rule.startswith("must ")

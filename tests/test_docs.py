@@ -8,7 +8,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from PIL import Image
 from sklearn.linear_model import LogisticRegression
 
 ROOT = Path(__file__).parent.parent
@@ -195,7 +197,7 @@ def blocks(page):
 
 
 def test_the_block_of_the_readme_prints_what_it_says(capsys):
-    (block,) = blocks("README.md")
+    _, block = blocks("README.md")
     names = {}
     exec(block, names)
     printed = re.findall(r"^print\(.*#\s(.*?)(?:;.*)?$", block, re.MULTILINE)
@@ -204,6 +206,23 @@ def test_the_block_of_the_readme_prints_what_it_says(capsys):
     X, truth = names["X"], names["truth"]
     logistic = LogisticRegression(max_iter=5000).fit(X[:30], truth[:30])
     assert f"logistic regression has {logistic.score(X[30:], truth[30:]):.3f}" in block
+
+
+@pytest.mark.filterwarnings("ignore:only one label each for")
+@pytest.mark.parametrize("kind", ["texts", "frame", "images"])
+def test_the_first_block_of_the_readme_takes_texts_frames_and_images(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = ["refund the fee", "my money back", "where is my card", "I lost my card", "refund, please", "a new card"]
+    images = []
+    for number in range(6):
+        images.append(tmp_path / f"{number}.png")
+        Image.new("RGB", (16, 16), (40 * number, 200 - 30 * number, 99)).save(images[-1])
+    data = {"texts": texts, "frame": pd.DataFrame({"text": texts, "n": range(6)}), "images": images}[kind]
+    first, _ = blocks("README.md")
+    names = {"data": data}
+    exec(first, names)
+    assert len(names["result"].labels) == 6
+    assert set(names["result"].labels) == {"refund", "card"}
 
 
 @pytest.mark.filterwarnings("ignore:only one label each for")

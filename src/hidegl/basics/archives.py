@@ -41,12 +41,16 @@ LAST_CHARACTER, FIRST_HALF, LAST_HALF = 0x10FFFF, 0xD800, 0xDFFF
 
 
 class DamagedFileError(ValueError):
-    """A file that hidegl did not write, or that was changed since."""
+    """A file that hidegl did not write, or that was changed since. `short` is the message without the reason, `why`."""
 
     def __init__(self, path: str | os.PathLike[str], why: object, kind: str = "model") -> None:
         said = " ".join(str(why).split()) or type(why).__name__
         said = said if len(said) <= MOST_SAID else f"{said[:MOST_SAID]}…"
-        super().__init__(f"{os.fspath(path)} is not a hidegl {kind}, or it is damaged: {said}")
+        super().__init__(path, said, kind)
+        self.short, self.why = f"{os.fspath(path)} is not a hidegl {kind}, or it is damaged", said
+
+    def __str__(self) -> str:
+        return f"{self.short}: {self.why}"
 
 
 @contextmanager

@@ -22,6 +22,20 @@ class OperationError(RuntimeError):
     """The request is right, but it could not be done."""
 
 
+class RowsError(ValueError):
+    """The rows X break a rule. In Python the message begins with X, on the command line with "the data".
+
+    `rule` is the rest of the message, and `code` names the kind of the mistake for programs.
+    """
+
+    def __init__(self, rule: str, code: str) -> None:
+        super().__init__(rule, code)  # so that it can be pickled by workers
+        self.rule, self.code = rule, code
+
+    def __str__(self) -> str:
+        return f"X {self.rule}"
+
+
 class GapsError(UsageError):
     """Some cells are empty or not finite. `columns` names the columns; `found` says so without advice."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hidegl.basics.archives import DamagedFileError
 from hidegl.basics.errors import OperationError, UsageError, check_distinct, writing
 from hidegl.cli.options import (
     Accept,
@@ -154,9 +155,10 @@ def read_model(path: Path) -> Model:
         raise UsageError(f"{path} is a device or a pipe, not a model")
     try:
         return load(path)
+    except DamagedFileError as error:
+        raise OperationError(error.short) from error
     except ValueError as error:
-        said, damaged, _ = str(error).partition(", or it is damaged")
-        raise OperationError(said + damaged) from error
+        raise OperationError(str(error)) from error
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:

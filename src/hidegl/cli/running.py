@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hidegl.basics.archives import DamagedFileError
-from hidegl.basics.errors import OperationError, UsageError
+from hidegl.basics.errors import OperationError, RowsError, UsageError
 from hidegl.basics.warnings import PACKAGE
 from hidegl.cli import INTERRUPTED, INTERRUPTED_CODE
 from hidegl.cli.app import app
@@ -88,6 +88,8 @@ def ended(arguments: list[str]) -> tuple[str, int]:
         return f"{error.format_message().rstrip('.')}; see `{where} --help`", 2
     except UsageError as error:
         return str(error), 2
+    except RowsError as error:
+        return f"the data {error.rule}", 2
     except (OperationError, DamagedFileError) as error:
         return str(error), 1
     except MemoryError as error:
@@ -104,5 +106,5 @@ def ended(arguments: list[str]) -> tuple[str, int]:
         own = traceback.extract_tb(error.__traceback__)[-1].filename.startswith(PACKAGE)
         if own and type(error) in (ValueError, ImportError):
             code = 2 if type(error) is ValueError else 1
-            return str(error).replace("X must", "the data must", 1), code  # our own words, in which X is the data
+            return str(error), code
         return f"{error or type(error).__name__} (more with {DEBUG}=1)", 1

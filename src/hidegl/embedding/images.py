@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
 from hidegl.basics.course import block_done
+from hidegl.basics.errors import RowsError
 from hidegl.embedding.image_ways import chosen, restored
 from hidegl.embedding.ways import Way
 
@@ -122,7 +123,7 @@ def batches(items: list[Any]) -> Iterator[list[Any]]:
 
 def as_items(X: Any) -> list[Any]:
     if isinstance(X, str | os.PathLike):
-        raise ValueError("X must be a list of images or paths, got one path")
+        raise RowsError("must be a list of images or paths, got one path", "images")
     return list(X)
 
 

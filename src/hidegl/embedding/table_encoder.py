@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name
-from hidegl.basics.errors import GapsError, joined_names
+from hidegl.basics.errors import GapsError, RowsError, joined_names
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
 from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
@@ -206,4 +206,4 @@ def as_table(X: Any) -> pa.Table:
         return pa.Table.from_pandas(X, preserve_index=False)
     if isinstance(X, dict):
         return pa.table(X)
-    raise ValueError(f"X must be a data frame, or a table of pyarrow, got {type(X).__name__}")
+    raise RowsError(f"must be a data frame, or a table of pyarrow, got {type(X).__name__}", "table")

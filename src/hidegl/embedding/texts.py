@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State
+from hidegl.basics.errors import RowsError
 from hidegl.embedding.ways import Way, WithTuned, chosen, restored, tuned_way
 from hidegl.spreading.labels import Labels
 from hidegl.structure.views import LearnedView
@@ -102,12 +103,12 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 def as_texts(X: Any) -> list[str]:
     """One text per row: an empty cell is an empty text, and several columns are joined by line breaks."""
     if isinstance(X, str):
-        raise ValueError("X must be a list of texts, got one text")
+        raise RowsError("must be a list of texts, got one text", "texts")
     values = np.asarray(X, dtype=object)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
-        raise ValueError(f"X must be a list of texts, or columns of texts, got {values.ndim} dimensions")
+        raise RowsError(f"must be a list of texts, or columns of texts, got {values.ndim} dimensions", "texts")
     return ["\n".join(parts) for parts in ([as_text(value) for value in row] for row in values.tolist())]
 
 

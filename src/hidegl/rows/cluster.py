@@ -20,6 +20,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from hidegl.basics.course import block_done
+from hidegl.basics.errors import RowsError
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.rows.arrays import library, on_host, to_device
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
@@ -63,16 +64,16 @@ class ClusterRows(Rows):
     def of(cls, X: Any) -> ClusterRows:
         """The rows of a Dask array, in blocks with all columns."""
         if X.ndim != 2 or X.shape[1] == 0 or np.isnan(X.shape[1]):
-            raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
+            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "shape")
         if X.dtype.kind not in "biuf":
-            raise ValueError(f"X must contain numbers, got the type {X.dtype}")
+            raise RowsError(f"must contain numbers, got the type {X.dtype}", "numbers")
         with clear_errors():
             if np.isnan(X.shape[0]):
                 X = X.compute_chunk_sizes()
         X = X.rechunk({1: -1})
         blocks = [block for block, length in zip(X.to_delayed()[:, 0], X.chunks[0], strict=True) if length]
         if not blocks:
-            raise ValueError(f"X must have rows and columns, got the shape {X.shape}")
+            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "shape")
         return cls(blocks, [length for length in X.chunks[0] if length])
 
     @classmethod

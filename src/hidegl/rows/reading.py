@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from hidegl.basics.checks import is_auto
+from hidegl.basics.errors import RowsError
 from hidegl.rows.arrays import library, namespace
 from hidegl.rows.base import Rows
 from hidegl.rows.files import ArrayFile, Dataset
@@ -42,11 +43,12 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, device: Any = "cpu") -> Rows
         if names is not None:
             estimator.feature_names_in_ = np.array(names, dtype=object)
     if n_features != estimator.n_features_in_:
-        raise ValueError(f"X must have the {estimator.n_features_in_} columns of the fit, got {n_features}")
+        raise RowsError(f"must have the {estimator.n_features_in_} columns of the fit, got {n_features}", "columns")
     if names is not None and list(names) != list(getattr(estimator, "feature_names_in_", names)):
-        raise ValueError(
-            f"X must have the columns of the fit in their order, {', '.join(estimator.feature_names_in_)}, got "
-            f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])"
+        raise RowsError(
+            f"must have the columns of the fit in their order, {', '.join(estimator.feature_names_in_)}, got "
+            f"{', '.join(names)}: choose them with hidegl.read_rows(path, columns=[...])",
+            "columns",
         )
     return X.ready() if reset else X
 
@@ -67,7 +69,7 @@ def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
             raise ValueError(f"X[{name!r}] must be a matrix with rows and columns, got the shape {shape}")
     if not parts or len({shape[0] for shape in shapes.values()}) > 1:
         rows = ", ".join(f"{shape[0]:,} in {name!r}" for name, shape in shapes.items()) or "no matrix"
-        raise ValueError(f"X must contain matrices with the same rows, got {rows}")
+        raise RowsError(f"must contain matrices with the same rows, got {rows}", "shape")
     return side_by_side(list(parts.values())), {name: shape[1] for name, shape in shapes.items()}
 
 
@@ -121,9 +123,9 @@ def placed(rows: Rows, device: Any) -> Rows:
 def checked_file(thing: Any) -> Rows:
     """Rows of a file. Whether they are finite is checked when they are read."""
     if len(thing.shape) != 2 or 0 in thing.shape:
-        raise ValueError(f"X must have rows and columns, got the shape {thing.shape}")
+        raise RowsError(f"must have rows and columns, got the shape {thing.shape}", "shape")
     if np.dtype(thing.dtype).kind not in "biuf":
-        raise ValueError(f"X must contain numbers, got the type {thing.dtype}")
+        raise RowsError(f"must contain numbers, got the type {thing.dtype}", "numbers")
     if isinstance(thing, np.memmap):
         thing = ArrayFile.of(thing) if ArrayFile.can_read(thing) else thing
     elif Dataset.can_read(thing):
@@ -135,7 +137,7 @@ def finite(block: NDArray[Any]) -> NDArray[Any]:
     """The block; an error if it contains NaN or infinity."""
     xp = namespace(block)
     if not xp.isfinite(xp.sum(block, dtype=xp.float64)) and not xp.all(xp.isfinite(block)):
-        raise ValueError("X must contain finite numbers, but the file contains NaN or infinity")
+        raise RowsError("must contain finite numbers, but the file contains NaN or infinity", "gaps")
     return block
 
 
@@ -152,9 +154,10 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
             refuse_gaps(X, error)
             raise
         names = ", ".join(map(repr, text[:5])) + (", …" if len(text) > 5 else "")
-        raise ValueError(
-            f"X must contain numbers, but these columns do not: {names}. hidegl.label takes the data frame as it is, "
-            f"and hidegl.embedding.TableEncoder makes numbers of it"
+        raise RowsError(
+            f"must contain numbers, but these columns do not: {names}. hidegl.label takes the data frame as it is, "
+            f"and hidegl.embedding.TableEncoder makes numbers of it",
+            "numbers",
         ) from error
 
 
@@ -164,9 +167,10 @@ def refuse_texts(X: Any) -> None:
     if getattr(X, "ndim", 0) == 1 and len(X) and getattr(X, "dtype", None) is not None:
         first = next(iter(X))
     if isinstance(first, str):
-        raise ValueError(
-            "X must contain vectors, but it is a list of texts: hidegl.label(texts, labels) takes texts, and "
-            "hidegl.embedding.TextEmbedder().fit_transform(texts) makes vectors of them"
+        raise RowsError(
+            "must contain vectors, but it is a list of texts: hidegl.label(texts, labels) takes texts, and "
+            "hidegl.embedding.TextEmbedder().fit_transform(texts) makes vectors of them",
+            "texts",
         )
 
 
@@ -174,9 +178,10 @@ def refuse_gaps(X: Any, error: Exception) -> None:
     """Raise an error with advice if X has empty cells."""
     where = place_of_gaps(X)
     if where is not None or "contains NaN" in str(error):
-        raise ValueError(
-            f"X must contain finite numbers, but it contains NaN or infinity{where or ''}: "
-            f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label; or drop such rows"
+        raise RowsError(
+            f"must contain finite numbers, but it contains NaN or infinity{where or ''}: "
+            f"hidegl.embedding.TableEncoder fills in empty cells, and so does hidegl.label; or drop such rows",
+            "gaps",
         ) from error
 
 
@@ -197,9 +202,11 @@ def place_of_gaps(X: Any) -> str | None:
 def check_entries(X: Any) -> None:
     """Raise an error about entries that would silently be read as numbers: masked ones, and dates."""
     if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
-        raise ValueError(f"X must have no masked entries, got {n:,}: fill them in, or drop such rows")
+        raise RowsError(f"must have no masked entries, got {n:,}: fill them in, or drop such rows", "masked")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError(f"X must contain numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates")
+        raise RowsError(
+            f"must contain numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates", "numbers"
+        )
 
 
 def is_numeric(column: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.course import block_done
+from hidegl.basics.errors import RowsError
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.rows.arrays import as_tensor, library, on_host, to_device
 from hidegl.rows.assignments import Assignments
@@ -215,10 +216,10 @@ def fitting(source: Any, device: torch.device) -> Any:
 def rows_of_tensor(X: torch.Tensor, device: torch.device | str) -> TensorRows:
     """Rows of a tensor. Results for them are tensors too."""
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must have rows and columns, got the shape {tuple(X.shape)}")
+        raise RowsError(f"must have rows and columns, got the shape {tuple(X.shape)}", "shape")
     if X.is_complex() or X.is_sparse or X.layout != torch.strided:
-        raise ValueError(f"X must be a dense tensor of real numbers, got {X.dtype} in the layout {X.layout}")
+        raise RowsError(f"must be a dense tensor of real numbers, got {X.dtype} in the layout {X.layout}", "numbers")
     X = X.detach().to(device).contiguous()
     if X.is_floating_point() and not torch.isfinite(X.sum(dtype=torch.float64)) and not torch.isfinite(X).all():
-        raise ValueError("X must contain finite numbers, got NaN or infinity")
+        raise RowsError("must contain finite numbers, got NaN or infinity", "gaps")
     return TensorRows(X, X.device, answers="torch")

@@ -19,6 +19,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from hidegl.basics.checks import check_count, check_name, is_auto
+from hidegl.basics.errors import RowsError
 from hidegl.basics.stored import NOT_NAN, Stored
 from hidegl.rows.arrays import cast, contiguous, namespace, on_host, operations
 from hidegl.rows.assignments import nearest
@@ -31,8 +32,7 @@ FEW_COLUMNS = 30
 """Up to this number, columns are regarded as measurements with different units, and standardised."""
 
 LENGTHS_MATTER = 0.25
-"""If the lengths of rows have this share of the variance, they carry information, so rows are not scaled to length 1.
-Pixels and counts, which are often 0, have a small share: they differ by direction."""
+"""If the lengths of rows have this share of the variance, they carry information. For pixels it is smaller."""
 
 OUTWEIGHS = 100
 """If a standard deviation is this many times the median one, the column has another unit, and would dominate."""
@@ -230,8 +230,8 @@ def learn_preparation(
         sample = dense(sample)
     largest = abs(sample).max()
     if largest > MAX_SIZE:
-        raise ValueError(
-            f"X must contain values up to {MAX_SIZE:.0e} in size, got {largest:.2g}: their squares overflow"
+        raise RowsError(
+            f"must contain values up to {MAX_SIZE:.0e} in size, got {largest:.2g}: their squares overflow", "size"
         )
     share = EXPLAINED_OF_AMOUNTS if sample.min() >= 0 else EXPLAINED
     if preprocess == "auto":

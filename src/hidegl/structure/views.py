@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import prefixed
 from hidegl.basics.checks import check_count
+from hidegl.basics.errors import RowsError
 from hidegl.basics.stored import Stored
 from hidegl.rows.arrays import cast, namespace
 from hidegl.rows.base import Rows, column_range
@@ -197,14 +198,15 @@ def joined_as_learned(X: Any, preparation: AnyPreparation) -> Any:
     if isinstance(X, Mapping) and isinstance(preparation, ViewPreparations):
         X = {str(name): part for name, part in X.items()}
         if set(X) != set(preparation.names):
-            raise ValueError(f"X must have the views {', '.join(preparation.names)}, got {', '.join(X)}")
+            raise RowsError(f"must have the views {', '.join(preparation.names)}, got {', '.join(X)}", "views")
         X = {name: X[name] for name in preparation.names}
     X, widths = joined_views(X)
     expected = tuple(len(part.offset) for part in preparation.parts)
     if widths is not None and tuple(widths.values()) != expected:
-        raise ValueError(
-            f"X must have views of {', '.join(map(str, expected))} columns as in fit, got "
-            f"{', '.join(map(str, widths.values()))}"
+        raise RowsError(
+            f"must have views of {', '.join(map(str, expected))} columns as in fit, got "
+            f"{', '.join(map(str, widths.values()))}",
+            "views",
         )
     return X
 
