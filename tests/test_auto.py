@@ -151,7 +151,7 @@ def test_known_class_shares_are_kept():
     X, y, labels = blobs((400, 400, 400, 400))
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     model = quick(class_prior=shares).fit(X, labels)
-    np.testing.assert_allclose(model.label_distributions_.mean(axis=0), shares, atol=0.02)
+    np.testing.assert_allclose(model.label_distributions_.mean(axis=0), shares, atol=0.03)
     np.testing.assert_allclose(np.bincount(model.transduction_, minlength=4) / len(y), shares, atol=0.1)
 
 

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from hidegl import AutoHiDeGL, HiDeGL, load, read_rows
-from hidegl.datasets import draw_labels, hide_labels, make_three_moons
+from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.rows.arrays import on_host
 from hidegl.rows.local import LocalRows
 from hidegl.structure.checkpoint import Checkpoint
@@ -213,10 +214,61 @@ class TestLaws:
         np.testing.assert_array_equal(got.suggest(5), expected.suggest(5))
 
 
+@cache
+def labels_of_an_array(data, seed):
+    return AutoHiDeGL(random_state=seed).fit(*rows_of(data, seed)).transduction_
+
+
+def rows_of(data, seed):
+    if data == "digits":
+        X, truth = load_digits(return_X_y=True)
+        X = X.astype(np.float32)
+    else:
+        rng = np.random.default_rng(5)
+        truth = rng.integers(4, size=2600)
+        centres = rng.normal(size=(8, 20))[2 * truth + rng.integers(2, size=2600)]
+        X = (centres + rng.normal(size=(2600, 20))).astype(np.float32)
+    return X, hide_labels(truth, draw_labels(truth, 40, seed=seed, kind="balanced"))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("data", ["digits", "heaps"])
+def test_an_ensemble_has_the_same_labels_on_every_engine(engine, data, seed):
+    """No start, no stop and no choice of the nearest points may depend on rounding, which differs between engines."""
+    X, y = rows_of(data, seed)
+    found = AutoHiDeGL(random_state=seed).fit(engine(X, 500), y).transduction_
+    assert np.mean(found == labels_of_an_array(data, seed)) >= SAME_LABELS
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_thousands_of_points_and_searches_in_cells_give_the_same_labels(seed, tmp_path):
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
+    if "HIDEGL_DATA" not in os.environ:
+        pytest.skip("needs the data sets of the paper in HIDEGL_DATA")
+    X, truth = load_data_set("usps")
+    y = hide_labels(truth, draw_labels(truth, 50, seed=seed, kind="balanced"))
+    expected = AutoHiDeGL(random_state=seed).fit(X, y).transduction_
+    np.save(tmp_path / "X.npy", X)
+    for rows in (torch.from_numpy(X), tmp_path / "X.npy", LocalRows(X, block_rows=1000)):
+        assert np.mean(AutoHiDeGL(random_state=seed).fit(rows, y).transduction_ == expected) >= SAME_LABELS
+    one = HiDeGL(200, random_state=seed).fit(X, y).transduction_
+    assert np.mean(HiDeGL(200, random_state=seed).fit(torch.from_numpy(X), y).transduction_ == one) >= SAME_LABELS
+
+
 class TestTensors:
     @pytest.fixture(autouse=True)
     def torch(self):
         return pytest.importorskip("torch", reason="needs torch: pip install 'hidegl[gpu]'")
+
+    def test_sums_in_one_order_are_those_one_by_one(self, torch):
+        """As they are added on a GPU, where other ways add in any order."""
+        from hidegl.rows import on_torch
+
+        places, values = torch.randint(0, 50, (2000,)), torch.rand(2000, 3, dtype=torch.float64)
+        total, expected = torch.ones(60, 3, dtype=torch.float64), torch.ones(60, 3, dtype=torch.float64)
+        on_torch.add_sorted(total, places, values)
+        on_torch.add_one_by_one(expected, places, values)
+        torch.testing.assert_close(total, expected, rtol=1e-13, atol=0)
 
     def test_seeds_in_rounds_are_different_rows_and_as_good(self, torch):
         from hidegl.rows import on_torch

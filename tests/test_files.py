@@ -15,9 +15,10 @@ from threadpoolctl import threadpool_info
 
 from hidegl import HiDeGL, load, read_rows
 from hidegl.files import writing
-from hidegl.rows import files, local
+from hidegl.rows import files, local, scratch
 from hidegl.rows.files import ArrayFile, ParquetFiles
 from hidegl.rows.local import LocalRows
+from hidegl.structure import structure
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -96,6 +97,32 @@ def test_the_same_labels_from_disk(kind, learning_rows, rows, tmp_path, monkeypa
     assert fitted.n_features_in_ == 5
 
 
+@pytest.mark.parametrize("fails", ["", "no room", "a full disk"])
+def test_assignments_are_kept_on_disk_as_long_as_the_process_lives(fails, rows, tmp_path, monkeypatch):
+    X, y = rows
+    expected = model().fit(X, y)
+    monkeypatch.setattr(local, "KEPT_BYTES", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    np.save(tmp_path / "X.npy", X)
+    if fails == "no room":
+        monkeypatch.setattr(scratch, "LEFT_FREE", 2**60)
+    elif fails:
+        monkeypatch.setattr("tempfile.TemporaryFile", full_disk)
+    fitted = model().fit(tmp_path / "X.npy", y)
+    Z = fitted.structures_[0].Z
+    assert Z.on_scratch == Z.is_kept == (not fails)
+    assert [path.name for path in tmp_path.iterdir()] == ["X.npy"]  # the file has no name
+    np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
+    np.testing.assert_array_equal(
+        Z.take(np.array([7, 3, 3])).columns, expected.structures_[0].Z.take([7, 3, 3]).columns
+    )
+    np.testing.assert_array_equal(copy.deepcopy(fitted).relabel(y).transduction_, expected.transduction_)
+
+
+def full_disk(**_):
+    raise OSError(28, "No space left on device")
+
+
 @pytest.mark.parametrize("kind", ["memmap", "slice of memmap", "parquet lists", "folder", "hdf5", "zarr"])
 def test_rows_are_taken_in_the_order_asked_for(kind, rows, tmp_path):
     X, _ = rows
@@ -112,6 +139,7 @@ def test_rows_are_taken_in_the_order_asked_for(kind, rows, tmp_path):
 def test_a_model_too_large_for_its_assignments_still_predicts(rows, tmp_path, monkeypatch):
     X, y = rows
     monkeypatch.setattr(local, "KEPT_BYTES", 0)
+    monkeypatch.setattr(structure, "SAVED_SCRATCH", 0)
     fitted = model().fit(written("path", X, tmp_path), y)
     fitted.save(tmp_path / "model")
     loaded = load(tmp_path / "model")

@@ -40,7 +40,7 @@ def test_the_nearest_points_are_found_and_their_distances_are_exact(d, spread, s
 
 def test_few_points_and_huge_ones_are_searched_one_by_one():
     C = clouds(4000, 3)
-    for points, s in ((C[:2000], 3), (C * 1e20, 3), (C, 600)):
+    for points, s in ((C[:500], 3), (C * 1e20, 3), (C, 600)):
         assert search.searchable(points, s) is points
 
 

@@ -66,6 +66,8 @@ def to_device(value: Any, device: Any) -> Any:
     """Arrays as tensors on a device, also inside of tuples and dataclasses; other values do not change."""
     if isinstance(value, tuple):
         return tuple(to_device(part, device) for part in value)
+    if hasattr(value, "without_index"):
+        return value if str(device) == "cpu" else to_device(value.without_index, device)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{field.name: to_device(getattr(value, field.name), device) for field in fields(value)})
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":

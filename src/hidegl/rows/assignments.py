@@ -173,7 +173,10 @@ class SparseGram:
 def searchable(rows: Rows, C: Any, s: int) -> Any:
     """Points on the device of the rows, for the search of the s nearest, with an index if that is faster."""
     brought = rows.bring(C)
-    return search.searchable(brought, s) if isinstance(brought, np.ndarray) else brought
+    if not (isinstance(brought, np.ndarray) or brought.device.type == "cpu"):  # a GPU is faster without an index
+        return brought
+    found = search.searchable(on_host(brought), s, rows.n_rows)
+    return found if isinstance(found, search.PointIndex) else brought
 
 
 def nearest(X: Any, C: Any, s: int) -> tuple[Any, Any]:

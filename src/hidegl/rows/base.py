@@ -109,7 +109,7 @@ class Rows(ABC):
         return self
 
     def zipped_with(self, *others: Rows) -> Rows | None:
-        """Blocks of these rows and of the same rows in other forms, side by side; None unless all are stored."""
+        """Blocks of these rows and of the same rows in other forms, side by side; None unless these are stored."""
         return None
 
     def followed_by(self, others: Rows) -> Rows:

@@ -10,6 +10,9 @@ import numpy as np
 
 from hidegl.basics.compiling import compiled
 
+MOST_PROPOSALS = 10_000
+"""k-means++ proposes this number of rows before it adds up their distances."""
+
 
 @compiled
 def nearest_columns(products, half_norms, s):
@@ -165,6 +168,40 @@ def label_distributions(columns, weights, A, scales):
 
 
 @compiled
+def random_share(state):
+    """The next state of a generator (SplitMix64), and a number in [0, 1)."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = mixed ^ (mixed >> np.uint64(31))
+    return state, float(mixed >> np.uint64(11)) / 2.0**53
+
+
+@compiled
+def drawn_row(distances, highest, draw):
+    """A row, drawn with a probability in proportion to its distance, of which none is above `highest`.
+
+    Rows are proposed at random, and accepted by their distance. So rounding changes a draw hardly ever, and never those
+    that follow, as it would if distances were added up. `draw`, a number in [0, 1), is the seed.
+    """
+    n = len(distances)
+    if highest <= 0:
+        return n - 1
+    state = np.uint64(draw * 2.0**53)
+    for _ in range(MOST_PROPOSALS):
+        state, where = random_share(state)
+        state, share = random_share(state)
+        i = min(int(where * n), n - 1)
+        if share * highest < distances[i]:
+            return i
+    goal, i = draw * distances.sum(), 0  # a few rows are much farther than all others
+    while i < n - 1 and goal >= distances[i]:
+        goal -= distances[i]
+        i += 1
+    return i
+
+
+@compiled
 def kmeans_plus_plus(X, draws):
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before.
 
@@ -175,20 +212,15 @@ def kmeans_plus_plus(X, draws):
     chosen[0] = int(draws[0] * n)
     distances = np.full(n, np.inf)
     for t in range(1, len(draws)):
-        new, total = chosen[t - 1], 0.0
+        new, highest = chosen[t - 1], 0.0
         for i in range(n):
             distance = X.dtype.type(0)
             for m in range(d):
                 difference = X[i, m] - X[new, m]
                 distance += difference * difference
             distances[i] = min(distances[i], distance)
-            total += distances[i]
-        goal, i = draws[t] * total, 0
-        passed = distances[0]
-        while passed <= goal and i < n - 1:
-            i += 1
-            passed += distances[i]
-        chosen[t] = i
+            highest = max(highest, distances[i])
+        chosen[t] = drawn_row(distances, highest, draws[t])
     return chosen
 
 
@@ -196,41 +228,33 @@ def kmeans_plus_plus(X, draws):
 def kmeans_plus_plus_in_cells(X, draws, starts, neighbours):
     """k-means++ over rows that are sorted by cell: a new row is compared with those of the neighbouring cells only.
 
-    Rows of other cells are closer to other seeds. A cell is drawn by its total, then a row in it.
+    Rows elsewhere have others drawn nearer to them.
     """
     n, d = X.shape
     m = len(starts) - 1
     chosen = np.empty(len(draws), np.intp)
     chosen[0] = int(draws[0] * n)
-    distances, totals = np.empty(n), np.zeros(m)
+    distances, highest = np.empty(n), np.zeros(m)
     for cell in range(m):
         for i in range(starts[cell], starts[cell + 1]):
             distances[i] = 0.0
             for q in range(d):
                 difference = X[i, q] - X[chosen[0], q]
                 distances[i] += difference * difference
-            totals[cell] += distances[i]
+            highest[cell] = max(highest[cell], distances[i])
     for t in range(1, len(draws)):
-        goal = draws[t] * totals.sum()
-        cell = 0
-        while cell < m - 1 and goal >= totals[cell]:
-            goal -= totals[cell]
-            cell += 1
-        i = starts[cell]
-        while i < starts[cell + 1] - 1 and goal >= distances[i]:
-            goal -= distances[i]
-            i += 1
+        i = drawn_row(distances, highest.max(), draws[t])
         chosen[t] = i
-        for near in neighbours[cell]:
-            total = 0.0
+        for near in neighbours[np.searchsorted(starts, i, side="right") - 1]:
+            farthest = 0.0
             for j in range(starts[near], starts[near + 1]):
                 distance = X.dtype.type(0)
                 for q in range(d):
                     difference = X[j, q] - X[i, q]
                     distance += difference * difference
                 distances[j] = min(distances[j], distance)
-                total += distances[j]
-            totals[near] = total
+                farthest = max(farthest, distances[j])
+            highest[near] = farthest
     return chosen
 
 

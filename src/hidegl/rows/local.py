@@ -19,6 +19,8 @@ from hidegl.basics.course import block_done
 from hidegl.basics.memory import available_memory, n_bytes
 from hidegl.basics.threads import in_order
 from hidegl.rows.base import Block, Rows, Sums, add_up, concatenate
+from hidegl.rows.files import ArrayFile
+from hidegl.rows.scratch import ScratchRows, has_room, on_scratch
 from hidegl.rows.side_by_side import SideBySide, joined
 
 T = TypeVar("T")
@@ -28,7 +30,10 @@ BLOCK_ROWS = 4096
 the cache.
 """
 
-KEPT_BYTES = 512 * 2**20
+LARGER_BLOCKS, BLOCK_BYTES, FEWEST_BLOCKS = 16_384, 2**22, 16
+"""Blocks of rows with few columns are larger, which makes searches in cells faster, as long as they are many enough."""
+
+KEPT_BYTES = 32 * 2**20
 """Results computed from rows on disk are stored in memory up to this size, even if more memory is free."""
 
 
@@ -53,14 +58,25 @@ class LocalRows(Rows):
         return reduce(add_up, self.map(function, *args).blocks())
 
     def persist(self) -> LocalRows:
-        """Store the rows in memory if they fit; otherwise, the maps run in each pass."""
-        room = KEPT_BYTES if self.on_disk else available_memory() // 2
-        if self.n_rows * n_bytes(self._block(0)) > room * min(self._block_rows, self.n_rows):
+        """Store the rows in memory if they fit; otherwise, the maps run in each pass.
+
+        What is computed from rows on disk goes to a scratch file, if reading that is less work.
+        """
+        if self.is_kept:
             return self
-        return LocalRows(self.collect(), block_rows=self._block_rows)
+        size = self.n_rows * n_bytes(first := self._block(0)) // min(self._block_rows, self.n_rows)
+        if size <= (KEPT_BYTES if self.on_disk else available_memory() // 2):
+            kept = self.collect()
+            return LocalRows(kept, block_rows=larger_blocks(kept, self._block_rows))
+        read_as_fast = isinstance(first, np.ndarray) and isinstance(self._source, ArrayFile)
+        if not self.on_disk or read_as_fast or not has_room(size):
+            return self
+        kept = on_scratch(self.blocks(), self.n_rows)
+        return self if kept is None else LocalRows(kept, block_rows=self._block_rows)
 
     def select(self, indices: NDArray[np.intp]) -> LocalRows:
-        return LocalRows(self.take(indices), block_rows=self._block_rows)
+        taken = self.take(indices)
+        return LocalRows(taken, block_rows=larger_blocks(taken, self._block_rows))
 
     def take(self, indices: NDArray[np.intp]) -> Block:
         if not self._maps or len(indices) <= self._block_rows:
@@ -72,11 +88,10 @@ class LocalRows(Rows):
         return concatenate(in_order(part, range(0, len(indices), self._block_rows)), len(indices))
 
     def zipped_with(self, *others: Rows) -> Rows | None:
-        if not all(isinstance(rows, LocalRows) and rows.is_kept for rows in (self, *others)):
+        sources = [rows.source for rows in (self, *others) if isinstance(rows, LocalRows)]
+        if not self.is_kept or len(sources) <= len(others):
             return None
-        return LocalRows(
-            SideBySide.of(self.collect(), *(rows.collect() for rows in others)), block_rows=self._block_rows
-        )
+        return LocalRows(SideBySide.of(*sources), block_rows=min(self._block_rows, BLOCK_ROWS))
 
     def followed_by(self, others: Rows) -> LocalRows:
         if not (isinstance(others, LocalRows) and self.is_kept and others.is_kept):
@@ -87,7 +102,7 @@ class LocalRows(Rows):
 
     def collect(self) -> Block:
         """All rows as one block. Stored rows are not copied, so they must not be changed."""
-        return self._source if self.is_kept else super().collect()
+        return self._source if self.is_kept and not self.on_scratch else super().collect()
 
     def blocks(self) -> Generator[Block]:
         for block in in_order(self._block, range(0, self.n_rows, self._block_rows)):
@@ -97,6 +112,16 @@ class LocalRows(Rows):
     @property
     def is_kept(self) -> bool:  # type: ignore[override]
         return not self._maps and not self.on_disk
+
+    @property
+    def on_scratch(self) -> bool:
+        """Whether the rows were computed, and are kept on disk."""
+        return isinstance(self._source, ScratchRows)
+
+    @property
+    def source(self) -> Any:
+        """What rows are sliced from, maps included."""
+        return MappedSource(self._source, self._maps) if self._maps else self._source
 
     @property
     def names(self) -> list[str] | None:
@@ -139,6 +164,14 @@ class MappedSource:
 
     def __getitem__(self, index: Any) -> Block:
         return mapped(self._source[index], self._maps)
+
+
+def larger_blocks(rows: Any, block_rows: int) -> int:
+    """The number of rows of a block of such rows, which are in memory; another number than the usual one stays."""
+    if block_rows != BLOCK_ROWS or not isinstance(rows, np.ndarray):
+        return block_rows
+    fitting = min(LARGER_BLOCKS, len(rows) // FEWEST_BLOCKS, BLOCK_BYTES // max(rows[:1].nbytes, 1))
+    return max(BLOCK_ROWS, fitting)
 
 
 def mapped(block: Block, maps: tuple[partial[Block], ...]) -> Block:

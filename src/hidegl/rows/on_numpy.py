@@ -10,10 +10,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from hidegl.rows import kernels, search
-from hidegl.rows.search import PointIndex
-
-PRODUCT_NUMBERS = 250_000
-"""The number of entries of X Cᵀ that are computed at a time: they fit into the cache."""
+from hidegl.rows.search import PRODUCT_NUMBERS, PointIndex
 
 
 def working_precision(block: Any, dtype: str) -> str:
@@ -114,8 +111,7 @@ def tree_edges(C: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """
     if isinstance(C, PointIndex):
         return C.tree_edges()
-    parent = kernels.prim(np.ascontiguousarray(C, dtype=np.float64))
-    return np.arange(1, len(C)), parent[1:]
+    return search.exact_tree(C)
 
 
 def solve_tree(

@@ -13,6 +13,7 @@ import torch
 
 from hidegl.rows import on_numpy
 from hidegl.rows.arrays import on_host
+from hidegl.rows.search import PointIndex
 
 PRODUCT_NUMBERS = {"cpu": 2**20, "cuda": 2**27}
 """The number of entries of X Cᵀ, or of differences of rows and points, that are computed at a time."""
@@ -51,12 +52,20 @@ def parts(n: int, numbers_a_row: int, device: torch.device) -> list[slice]:
     return [slice(start, start + rows) for start in range(0, n, rows)]
 
 
-def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
+def points_of(C: Any) -> torch.Tensor:
+    """The points themselves, of an index too."""
+    C = C.points if isinstance(C, PointIndex) else C
+    return C if isinstance(C, torch.Tensor) else torch.from_numpy(C)
+
+
+def nearest_points(X: torch.Tensor, C: Any, s: int) -> torch.Tensor:
     """The numbers of the s nearest points of each row (b, s). One product X Cᵀ.
 
     Its precision is that of X: half-precision rows are multiplied directly, and float32 is split in three.
     """
-    k = len(C)
+    if isinstance(C, PointIndex):
+        return torch.from_numpy(C.nearest_points(on_host(X if X.element_size() >= 4 else X.float()), s))
+    k, C = len(C), points_of(C)
     if s >= k:
         return torch.arange(k, dtype=torch.int32, device=X.device).expand(len(X), k).contiguous()
     if is_fused(X) and s <= FUSED_NEAREST:
@@ -73,12 +82,11 @@ def nearest_points(X: torch.Tensor, C: torch.Tensor, s: int) -> torch.Tensor:
     return columns
 
 
-def nearest(X: torch.Tensor, C: torch.Tensor, s: int) -> tuple[torch.Tensor, torch.Tensor]:
+def nearest(X: torch.Tensor, C: Any, s: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The s nearest points of each row and the squared distances to them, from the differences."""
-    C = getattr(C, "points", C)  # an index is for CPUs
     columns = nearest_points(X, C, s)
     wide = X.dtype if X.element_size() >= 4 else torch.float32
-    C = C.to(wide)
+    C = points_of(C).to(wide)
     distances = torch.empty(columns.shape, dtype=torch.float64, device=X.device)
     for part in parts(len(X), s * X.shape[1], X.device):
         difference = X[part].to(wide)[:, None, :] - C[columns[part]]
@@ -86,14 +94,12 @@ def nearest(X: torch.Tensor, C: torch.Tensor, s: int) -> tuple[torch.Tensor, tor
     return columns, distances
 
 
-def soft_nearest(
-    X: torch.Tensor, C: torch.Tensor, sigma: float, s: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def soft_nearest(X: torch.Tensor, C: Any, sigma: float, s: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The s nearest points of each row, the softmax of −distance/σ over them, and Σ_i log Σ_s exp(−distance/σ)."""
-    C = getattr(C, "points", C)  # an index is for CPUs
     if is_fused(X):
         from hidegl.rows import fused
 
+        C = points_of(C)
         columns = nearest_points(X, C, s)
         return columns, *fused.softened(X, C.float().contiguous(), columns, sigma)
     columns, distances = nearest(X, C, s)
@@ -104,11 +110,32 @@ def soft_nearest(
     return columns, (weights / totals).to(X.dtype if X.element_size() >= 4 else torch.float32), log_likelihood
 
 
+def sums_by(places: torch.Tensor, values: torch.Tensor, k: int) -> torch.Tensor:
+    """The sums of the values (n, …) that have the same place, of k places, each added in the order of the values.
+
+    On a GPU, `index_add_` adds atomically, in any order.
+    """
+    total = torch.zeros((k, *values.shape[1:]), dtype=values.dtype, device=values.device)
+    (add_sorted if places.is_cuda else add_one_by_one)(total, places, values)
+    return total
+
+
+def add_one_by_one(total: torch.Tensor, places: torch.Tensor, values: torch.Tensor) -> None:
+    """total[places] += values, in their order on a processor."""
+    total.index_add_(0, places, values)
+
+
+def add_sorted(total: torch.Tensor, places: torch.Tensor, values: torch.Tensor) -> None:
+    """The same, in their order on any device: values are sorted by place, and each place is added to once."""
+    ordered, order = places.long().sort(stable=True)
+    filled, counts = ordered.unique_consecutive(return_counts=True)
+    total[filled] += torch.segment_reduce(values[order], "sum", lengths=counts)
+
+
 def mass(columns: torch.Tensor, weights: torch.Tensor, row_weights: Any, k: int) -> torch.Tensor:
     """Zᵀ row_weights (k,), with ones for None."""
-    weights = weights.double() if row_weights is None else weights * row_weights[:, None]
-    total = torch.zeros(k, dtype=torch.float64, device=columns.device)
-    return total.index_add_(0, columns.flatten(), weights.flatten())
+    weights = weights.double() if row_weights is None else (weights * row_weights[:, None]).double()
+    return sums_by(columns.flatten(), weights.flatten(), k)
 
 
 def transposed_product(columns: torch.Tensor, weights: torch.Tensor, X: torch.Tensor, k: int) -> torch.Tensor:
@@ -116,7 +143,7 @@ def transposed_product(columns: torch.Tensor, weights: torch.Tensor, X: torch.Te
     total = torch.zeros((k, X.shape[1]), dtype=torch.float64, device=columns.device)
     for part in parts(len(X), X.shape[1], X.device):
         for t in range(columns.shape[1]):
-            total.index_add_(0, columns[part, t], weights[part, t, None] * X[part].double())
+            total += sums_by(columns[part, t], weights[part, t, None] * X[part].double(), k)
     return total
 
 
@@ -142,9 +169,9 @@ def gram_total(columns: torch.Tensor, k: int) -> torch.Tensor:
 
 def sparse_on_host(matrix: torch.Tensor) -> sp.csr_array:
     """The entries of a large matrix that are not 0."""
-    entries = matrix.to_sparse_csr()
-    parts = (entries.values(), entries.col_indices(), entries.crow_indices())
-    return sp.csr_array(tuple(part.numpy(force=True) for part in parts), shape=tuple(matrix.shape))
+    entries = matrix.to_sparse().coalesce()  # not in rows at once, of which torch warns
+    places, values = entries.indices().numpy(force=True), entries.values().numpy(force=True)
+    return sp.coo_array((values, tuple(places)), shape=tuple(matrix.shape)).tocsr()
 
 
 def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, row_weights: Any) -> None:
@@ -154,18 +181,21 @@ def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, 
         places, right = columns[part].long(), weights[part].double()
         left = right if row_weights is None else right * row_weights[part, None]
         pairs = (places[:, :, None] * k + places[:, None, :]).flatten()
-        total.view(-1).index_add_(0, pairs, (left[:, :, None] * right[:, None, :]).flatten())
+        products = (left[:, :, None] * right[:, None, :]).flatten()
+        (add_sorted if pairs.is_cuda else add_one_by_one)(total.view(-1), pairs, products)
 
 
 def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
+    if not X.is_cuda:
+        return torch.from_numpy(on_numpy.kmeans_plus_plus(on_host(X if X.element_size() >= 4 else X.float()), draws))
     draws = torch.as_tensor(draws, device=X.device)
     if is_fused(X) and len(X) <= FUSED_SEEDS:
         from hidegl.rows import fused
 
         return fused.kmeans_plus_plus(squared_distances(X.float()), draws)
     X = X.float() if X.element_size() < 4 else X
-    if X.is_cuda and len(draws) > SEEDED_ONE_BY_ONE:
+    if len(draws) > SEEDED_ONE_BY_ONE:
         return seeds_in_rounds(X, draws)
     chosen = torch.empty(len(draws), dtype=torch.int64, device=X.device)
     chosen[0] = (draws[0] * len(X)).long()

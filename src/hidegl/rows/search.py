@@ -1,7 +1,8 @@
-"""A search index for the nearest of many points. The points are clustered into a few hundred cells, and each cell lists
-the points nearest to its centre. A row is compared with the points of its cell only. Rows of the same cell are compared
-with them by one matrix product. Cells list as many points as are needed to find 98.5 % of the nearest ones. Distances
-are exact.
+"""The nearest of many points, found by a search in cells.
+
+The points are clustered into cells, and each cell lists the points nearest to its centre. A row is compared with the
+points that its cell lists. Rows of the same cell are compared with them by one matrix product. Lists are as long as it
+takes to find 99.8 % of the nearest points, and the distances to the points that are found are exact.
 """
 
 from __future__ import annotations
@@ -17,23 +18,32 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from hidegl.basics.threads import in_order
 from hidegl.rows import kernels
 
-SEARCHED_POINTS = 2000
-"""Up to this number of points, rows are compared with all of them."""
+SEARCHED_POINTS, MANY_PAIRS = 500, 20_000_000
+"""Rows are compared with all points if these are no more, or if there are no more pairs of a row and a point."""
 
-LISTED = 512
-"""The number of points that a cell lists; it is doubled until enough of the nearest ones are found."""
+CELLS, LISTED, LARGEST_LIST = 4, 256, 0.4
+"""Cells are this many times √k. They list at least this number of points, and at most this share of all."""
 
-FOUND, TRIED = 0.985, 256
+EXACT_TREES = 2000
+"""The spanning tree of no more points than this is exact; that of more always takes an index."""
+
+MOST_NEAREST = 32
+"""Rows that belong to more points are compared with all of them."""
+
+FOUND, TRIED = 0.998, 256
 """The share of the nearest points that must be found, tested on this number of points instead of rows."""
 
-LLOYD_STEPS = 5
-"""The number of k-means steps for the centres of the cells."""
+PRODUCT_NUMBERS = 250_000
+"""This number of entries of a product of rows and points is computed at a time, so that they stay in the cache."""
+
+LLOYD_STEPS = 2
+"""k-means steps for the centres of the cells."""
 
 TREE_NEIGHBOURS = 12
 """The spanning tree uses this number of nearest neighbours per point, the point itself included."""
 
-JOINED_POINTS, JOINED_BLOCK = 3000, 256
-"""The approximate number of points that are compared to join the parts of a forest, and their number in a block."""
+JOINED_POINTS, JOINED_BLOCK = 2000, 256
+"""About how many points are compared where the parts of a forest are joined, and how many of them at a time."""
 
 SEEDED_CELLS = 12
 """k-means++ compares a new seed with the rows of this number of cells, out of √k."""
@@ -55,22 +65,26 @@ class PointIndex:
     def __len__(self) -> int:
         return len(self.points)
 
+    @property
+    def without_index(self) -> NDArray[np.float64]:
+        """What takes its place on a GPU, which is faster without an index."""
+        return self.points
+
     @classmethod
     def of(cls, points: NDArray[np.float64], s: int) -> PointIndex | None:
         """An index that finds the s nearest points; None if its cells would have to list most of the points."""
         C = np.ascontiguousarray(points, dtype=np.float32)
-        centres = cell_centres(C, int(2 * np.sqrt(len(C))))
+        centres = cell_centres(C, int(CELLS * np.sqrt(len(C))))
         distances = half_norms(C) - centres @ C.T
         tried = C[np.linspace(0, len(C) - 1, TRIED).astype(np.intp)]
-        nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)  # a point is the nearest to itself
-        n_listed = LISTED
-        while 2 * n_listed <= len(C):
-            lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
-            kept = (nearest[:, :, None] == lists[nearest_centre(tried, centres)][:, None, :]).any(axis=2)
-            if kept[:, 1:].mean() >= FOUND:
-                return cls(points, centres, lists, C[lists])
-            n_listed *= 2
-        return None
+        nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)[:, 1:]  # a point is the nearest to itself
+        of_tried = distances[nearest_centre(tried, centres)]
+        ranks = [(of_tried < np.take_along_axis(of_tried, one[:, None], 1)).sum(axis=1) for one in nearest.T]
+        n_listed = max(LISTED, int(np.quantile(ranks, FOUND)) + 1)
+        if n_listed > LARGEST_LIST * len(C):
+            return None
+        lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
+        return cls(points, centres, lists, C[lists])
 
     def nearest_points(self, X: NDArray[Any], s: int) -> NDArray[np.int32]:
         """The numbers of the s nearest points of each row (b, s), among those of its cell."""
@@ -85,6 +99,8 @@ class PointIndex:
         joined.
         """
         C = self.points
+        if len(C) <= EXACT_TREES:
+            return exact_tree(C)
         neighbours = self.nearest_points(C, TREE_NEIGHBOURS)
         lengths = kernels.squared_distances(C, C, neighbours)
         smallest = np.finfo(np.float64).tiny  # scipy reads a length of 0 as "no edge"
@@ -94,9 +110,16 @@ class PointIndex:
         return joined(C, tree.row.astype(np.intp), tree.col.astype(np.intp))
 
 
-def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointIndex:
-    """The points, with an index if that is faster."""
-    if len(C) <= SEARCHED_POINTS or s > LISTED // 16 or np.abs(C).max() > LARGEST_COORDINATE:
+def exact_tree(C: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The spanning tree by Prim's algorithm: O(k²d)."""
+    parent = kernels.prim(np.ascontiguousarray(C, dtype=np.float64))
+    return np.arange(1, len(C)), parent[1:]
+
+
+def searchable(C: NDArray[np.float64], s: int, n_rows: int = MANY_PAIRS) -> NDArray[np.float64] | PointIndex:
+    """The points with an index over them, if there are enough points and rows for it to pay."""
+    pays = len(C) > EXACT_TREES or (len(C) > SEARCHED_POINTS and n_rows * len(C) > MANY_PAIRS)
+    if not pays or s > MOST_NEAREST or np.abs(C).max() > LARGEST_COORDINATE:
         return C
     index = PointIndex.of(C, s)
     return C if index is None else index
@@ -104,7 +127,7 @@ def searchable(C: NDArray[np.float64], s: int) -> NDArray[np.float64] | PointInd
 
 def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """k-means++ seeds, as rows of X. For many seeds, each is compared with the rows of neighbouring cells only."""
-    if len(draws) <= SEARCHED_POINTS or np.abs(X).max() > LARGEST_COORDINATE:
+    if len(draws) <= EXACT_TREES or np.abs(X).max() > LARGEST_COORDINATE:
         return kernels.kmeans_plus_plus(X, draws)
     X32 = np.ascontiguousarray(X, dtype=np.float32)
     centres = cell_centres(X32, int(np.sqrt(len(draws))))
@@ -116,7 +139,12 @@ def kmeans_plus_plus(X: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.
 
 
 def nearest_centre(X: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.intp]:
-    return np.argmin(half_norms(centres) - X @ centres.T, axis=1)
+    lengths, cells = half_norms(centres), np.empty(len(X), dtype=np.intp)
+    rows = max(1, PRODUCT_NUMBERS // len(centres))
+    for start in range(0, len(X), rows):
+        part = slice(start, start + rows)
+        cells[part] = kernels.nearest_columns(X[part] @ centres.T, lengths, 1)[:, 0]
+    return cells
 
 
 def half_norms(C: NDArray[np.float32]) -> NDArray[np.float32]:

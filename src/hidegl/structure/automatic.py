@@ -56,7 +56,7 @@ def automatic_sigma(rows: Rows, C: Matrix, rng: np.random.Generator) -> float:
 
 def in_different_places(C: Matrix) -> Matrix:
     """The points without duplicates up to rounding: coincident points are joined in the tree by edges of length 0."""
-    heads, tails = tree_edges(search.searchable(C, 1) if isinstance(C, np.ndarray) else C)
+    heads, tails = tree_edges(search.searchable(C, 1, len(C)) if isinstance(C, np.ndarray) else C)
     lengths = (C * C).sum(axis=1)
     same = ((C[heads] - C[tails]) ** 2).sum(axis=1) <= ROUNDING * (lengths[heads] + lengths[tails])
     heads, tails, same = on_host((heads, tails, same))

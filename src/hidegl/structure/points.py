@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from hidegl.basics.linalg import Matrix, Vector
 from hidegl.rows.arrays import cast, on_host, operations
-from hidegl.rows.assignments import Assignments, assign, searchable
+from hidegl.rows.assignments import Assignments, assign, nearest, searchable
 from hidegl.rows.base import Rows
 from hidegl.structure.tree import adjacency, tree_cost, tree_edges
 
@@ -27,6 +27,14 @@ SEEDING_ROWS = 5
 
 LLOYD_STEPS = 2
 """The number of Lloyd steps of the start. It need not converge, because the learning continues from it."""
+
+HARD = float(np.finfo(np.float64).tiny)
+"""Points are equally near if their distances are equal."""
+
+TIES, SCALE_ROWS = 1e-3, 1000
+"""Two points are equally near if their squared distances differ by this share of the mean one, or less, so that
+rounding moves no row from one point to another. The mean is that of about so many rows.
+"""
 
 ANCHORING = 1e-10
 """The weight of a point's old position, in rows, so that points that no row reaches do not move."""
@@ -53,8 +61,10 @@ def start_kmeans(rows: Rows, k: int, rng: np.random.Generator) -> Matrix:
     """k-means++ seeds from a sample of rows, then a few Lloyd steps over all of them."""
     sample = rows.sample(SEEDING_ROWS * k, rng)
     C: Matrix = cast(sample[operations(sample).kmeans_plus_plus(sample, rng.random(k))], "float64")
+    distances = on_host(nearest(sample[:: max(len(sample) // SCALE_ROWS, 1)], C, 1)[1])
+    width = TIES * float(distances.mean()) or 1.0
     for _ in range(LLOYD_STEPS if k < rows.n_rows else 0):
-        C = lloyd_step(rows, C)
+        C = lloyd_step(rows, C, width)
     return C
 
 
@@ -69,9 +79,13 @@ STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Matrix]] = {
 }
 
 
-def lloyd_step(rows: Rows, C: Matrix) -> Matrix:
-    """Move every point to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0."""
-    mass, ZtX, _ = rows.sum(expectation_sums, searchable(rows, C, 1), 1.0, 1)
+def lloyd_step(rows: Rows, C: Matrix, width: float = HARD) -> Matrix:
+    """C with every point moved to the mean of the rows nearest to it: the E- and M-steps for σ → 0 and λ1 = 0.
+
+    Rows whose two nearest points are equally near, up to this width, are shared by them.
+    """
+    s = min(2, len(C))
+    mass, ZtX, _ = rows.sum(expectation_sums, searchable(rows, C, s), width, s)
     return maximisation(mass, ZtX, C)
 
 

@@ -30,6 +30,9 @@ from hidegl.structure.preparation import furthest_point
 from hidegl.structure.stages import LearningPlan, learn_in_stages
 from hidegl.structure.tree import checked_tree, edges
 
+SAVED_SCRATCH = 8_000_000
+"""Assignments of more rows than this are not saved with the model, if they are kept on disk because rows are there."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -96,7 +99,7 @@ class Structure:
 
     @cached_property
     def _index(self) -> Any:
-        return search.searchable(self.C, self.n_nearest)
+        return search.searchable(self.C, self.n_nearest, self.record.learning_rows)
 
     def assigned(self, rows: Rows) -> Structure:
         """The structure with the assignments of its rows, and their sums."""
@@ -167,7 +170,8 @@ class Structure:
     def state_with_rows(self) -> State:
         """The state with the assignments, if they are stored."""
         values, arrays = self.state()
-        if self.is_kept:
+        too_large = getattr(self.assigned_rows, "on_scratch", False) and self.Z.n_rows > SAVED_SCRATCH
+        if self.is_kept and not too_large:
             Z = self.Z.collect()
             arrays |= {"columns": Z.columns, "weights": Z.weights}
         return values, arrays
