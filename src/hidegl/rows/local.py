@@ -115,7 +115,7 @@ class LocalRows(Rows):
 
     @property
     def on_scratch(self) -> bool:
-        """Whether the rows were computed, and are kept on disk."""
+        """Whether these are computed rows that are stored on disk."""
         return isinstance(self._source, ScratchRows)
 
     @property

@@ -1,4 +1,4 @@
-"""What was computed from rows on disk, kept on disk: scratch files, so that memory does not grow with the rows."""
+"""What was computed from rows on disk, stored on disk: scratch files, so that memory does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT_FREE = 2**30
 
 
 class ScratchFile(ArrayFile):
-    """Rows of numbers in an open file without a name, which vanishes with the process."""
+    """Rows of numbers in an open file without a name, which the system removes when the process ends."""
 
     def __init__(self, file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         file.flush()
@@ -53,7 +53,7 @@ def same(rows: Any) -> Any:
 
 
 def has_room(size: int) -> bool:
-    """Whether scratch files of so many bytes can be made in the folder for temporary files (TMPDIR)."""
+    """Whether scratch files of this number of bytes can be made in the folder for temporary files (TMPDIR)."""
     return hasattr(os, "preadv") and shutil.disk_usage(tempfile.gettempdir()).free > size + LEFT_FREE
 
 

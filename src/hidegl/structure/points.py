@@ -33,7 +33,7 @@ HARD = float(np.finfo(np.float64).tiny)
 
 TIES, SCALE_ROWS = 1e-3, 1000
 """Two points are equally near if their squared distances differ by this share of the mean one, or less, so that
-rounding moves no row from one point to another. The mean is that of about so many rows.
+rounding moves no row from one point to another. The mean is that of about this number of rows.
 """
 
 ANCHORING = 1e-10

@@ -31,7 +31,7 @@ from hidegl.structure.stages import LearningPlan, learn_in_stages
 from hidegl.structure.tree import checked_tree, edges
 
 SAVED_SCRATCH = 8_000_000
-"""Assignments of more rows than this are not saved with the model, if they are kept on disk because rows are there."""
+"""Assignments of more rows than this are not saved with the model, if they are on disk because the rows are there."""
 
 
 @dataclass(frozen=True)
