@@ -633,3 +633,15 @@ def test_plain_json_lines_are_no_records():
     assert not open_table(Path("plain.jsonl")).answers
     hidegl(f"label plain.jsonl {OPTIONS}")
     assert open_table(Path("plain.labelled.jsonl")).n_rows == 60
+
+
+def test_studio_takes_an_export_with_its_labels():
+    from studio import open_session
+
+    write_json("export.json", tasks(GIVEN))
+    session = open_session(Path("export.json"), embedder="words")
+    try:
+        assert session.store.path.name == "export.json.labels.db"
+        assert session.names() == GIVEN
+    finally:
+        session.stop()
