@@ -85,7 +85,11 @@ def test_seeds_are_spread_as_on_this_host(k):
     chosen = on_torch.kmeans_plus_plus(torch.from_numpy(X).cuda(), draws).cpu().numpy()
     expected = on_numpy.kmeans_plus_plus(X, draws)
     assert len(set(chosen.tolist())) == k
-    assert np.mean(chosen == expected) > 0.9 or chosen[0] == expected[0]
+    assert chosen[0] == expected[0]
+    costs = [((X[:, None] - X[None, seeds]) ** 2).sum(axis=2).min(axis=1).sum() for seeds in (chosen, expected)]
+    assert (
+        costs[0] <= 1.25 * costs[1]
+    )  # rounding may change a draw, and with it later seeds, but not how they are spread
 
 
 @pytest.mark.parametrize("data", ["moons", "digits"])

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 import hidegl
 from hidegl import AutoHiDeGL, HiDeGL
+from hidegl.datasets import draw_labels, hide_labels, make_three_moons
 from hidegl.showing.colours import class_colours
 from hidegl.showing.maps import borders, point_map, tree_layout
-from hidegl.showing.report import described_settings, write_report
+from hidegl.showing.report import described_settings, settings, write_report
 from hidegl.showing.report.contents import in_words
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.labels import Labels
@@ -416,3 +417,11 @@ def test_the_date_needs_no_code_that_some_systems_lack():
     assert in_words(datetime.datetime(2025, 5, 3, 9, 7)) == "3 May 2025, 09:07"
     source = Path(hidegl.__file__).parent
     assert [path for path in source.rglob("*.py") if re.search(r"%-[a-zA-Z]\b", path.read_text())] == []
+
+
+def test_every_name_of_a_setting_is_one_that_models_have():
+    X, truth = make_three_moons(300, random_state=0)
+    y = hide_labels(truth, draw_labels(truth, 9, seed=0, kind="balanced"))
+    models = [HiDeGL(30, random_state=0).fit(X, y), AutoHiDeGL(effort="quick", random_state=0).fit(X, y)]
+    known = {name for model in models for name in model.settings_}
+    assert set(settings.NAMES) - known == {"view_weights"}  # of models with several views

@@ -27,7 +27,6 @@ CODE = r"^[-+]?0[0-9xX]"
 CODE_IN_FLOATS = r"^(?:\+[0-9]+|-?0[0-9]+|[-+]?[0-9]{16,})$"
 """A code in a column of floating-point numbers. These have 15 digits, so longer ones are codes."""
 
-HEXADECIMAL = r"^[-+]?0[xX]"
 BOOLEAN = r"^(?i:true|false)$"
 
 EXACT = 2.0**53

@@ -14,7 +14,6 @@ NAMES = {
     "n_nearest": "points per row",
     "learning_rows": "rows used to learn the points",
     "class_shares": "expected class shares",
-    "temperature": "calibration temperature",
     "kernel_weight": "weight of the kernel classifier",
     "view_weights": "weights of the views",
 }
