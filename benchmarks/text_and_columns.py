@@ -69,8 +69,7 @@ def problem(name: str) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     rng = np.random.default_rng(0)
     if not table:
         with np.load(Path(os.environ["HIDEGL_DATA"]) / f"{texts}.npz") as held:
-            column = "target" if "target" in held else "domain"
-            frame[column] = held[column]
+            frame["about"] = held["target" if "target" in held else "domain"]
         rows = np.sort(rng.permutation(len(y))[:MOST_ROWS])
         return frame.iloc[rows].reset_index(drop=True), y[rows]
     others, z = table_of_file(table.removesuffix(" of random rows"))
