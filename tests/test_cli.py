@@ -381,7 +381,7 @@ def test_predict_fills_in_what_is_empty_and_says_so(heaps, folder, capsys):
     write_csv("new.csv", dict(reversed(columns.items())))
     capsys.readouterr()
     hidegl("predict data.hidegl new.csv")
-    assert "1 empty cells with the median: x2 (1)" in capsys.readouterr().err
+    assert "1 empty cell: x2 (1)" in capsys.readouterr().err
     assert np.mean(np.array(read("new.predicted.csv")["label"]) == truth) > 0.97
 
 

@@ -130,7 +130,7 @@ def test_a_task_says_what_was_decided(tmp_path):
     assert task.left_out == {"topic": "the label", "customer": "it names the rows", "version": "the same in every row"}
     assert isinstance(task.embedder, TableEncoder)
     assert {row: name for row, name in enumerate(task.y) if name is not None} == FEW
-    assert "1 empty cells with the median: x0 (1)" in str(task.notes)
+    assert "1 empty cell: x0 (1)" in str(task.notes)
     assert hidegl.label(task, effort="quick").labels.shape == (N,)
     assert hidegl.label(task, {0: "a", 1: "b"}, effort="quick").model.classes_.tolist() == ["a", "b"]
     assert repr(task) == "Task(the data frame: 90 rows from 4 columns: 3 numbers, 1 category, 13 labels)"

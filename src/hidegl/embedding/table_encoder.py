@@ -15,8 +15,9 @@ from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name
 from hidegl.basics.errors import GapsError, RowsError, joined_names
 from hidegl.basics.stored import Stored
-from hidegl.embedding.column_codes import CODES, Code, DateCode, NumberCode, Unread, unread_cells
+from hidegl.embedding.column_codes import CODES, LEARNED_ROWS, Code, DateCode, NumberCode, Unread, unread_cells
 from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
+from hidegl.embedding.gap_filling import GapFilling
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 
@@ -51,9 +52,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     A column that becomes d numbers counts √d: the variances of its numbers sum to √d. That is between columns that all
     count the same and numbers that all count the same. A table of numbers alone is left as it is, because its columns
-    may be pixels or an embedding. Empty cells get the median of a column of numbers or dates, and are a category of
-    their own otherwise. Columns without information about classes are left out: ids, row numbers, names of rows, codes,
-    and columns with one value.
+    may be pixels or an embedding. Empty cells of numbers are filled in from the other columns of their row, if the
+    table to learn from has such gaps, and with the median otherwise. Those of dates get the median, and those of other
+    columns are a category of their own. Columns that cannot tell classes apart are left out: ids, row numbers, names of
+    rows, codes, and columns with one value.
 
     Parameters
     ----------
@@ -119,7 +121,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.encoded_ = [
             EncodedColumn.learned(name, table.column(name), kind, scaled=scaled) for name, kind in used.items()
         ]
+        self._filling = None
+        few = table.take(np.arange(0, len(table), -(-len(table) // LEARNED_ROWS) or 1))
+        numbers, gaps = self._with_medians(few)
+        self._filling = GapFilling.learned(numbers, gaps, self._places)
         return self
+
+    @property
+    def _places(self) -> NDArray[np.intp]:
+        """The places of columns of numbers among those of the vectors."""
+        starts = np.cumsum([0, *(len(column.code.parts) for column in self.encoded_)])
+        codes = enumerate(column.code for column in self.encoded_)
+        return np.array([starts[number] for number, code in codes if isinstance(code, NumberCode)], dtype=np.intp)
 
     @property
     def is_scaled(self) -> bool:
@@ -149,7 +162,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 return stacked(table, self.input_names)
             except GapsError:
                 pass  # then column by column
-        return np.concatenate([self._numbers(column, table.column(column.name)) for column in self.encoded_], axis=1)
+        numbers, gaps = self._with_medians(table)
+        return numbers if self._filling is None or not gaps.any() else self._filling.fill(numbers, gaps)
+
+    def _with_medians(self, table: pa.Table) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The vector of each row with medians in gaps of numbers, and where these gaps are."""
+        self.filled_, self.unread_ = {}, {}
+        numbers = np.concatenate([self._numbers(column, table.column(column.name)) for column in self.encoded_], axis=1)
+        gaps = np.zeros(numbers.shape, dtype=bool)
+        places = iter(self._places)
+        for column in self.encoded_:
+            if isinstance(column.code, NumberCode):
+                gaps[:, next(places)] = ~np.isfinite(column.code.values(table.column(column.name)))
+        return numbers, gaps
 
     def _numbers(self, column: EncodedColumn, values: pa.ChunkedArray) -> NDArray[np.float64]:
         code = column.code
@@ -176,6 +201,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             own, held = column.code.state()
             values.append({"name": column.name, "kind": column.code.kind, "scale": column.scale, "code": own})
             arrays |= prefixed(f"{number}.", {"offset": column.offset, **held})
+        if self._filling is not None:
+            arrays |= prefixed("filling.", self._filling.arrays)
         return {"kind": self.kind, "columns": values}, arrays
 
     @classmethod
@@ -192,7 +219,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if not np.all(np.isfinite((np.array(code.reach)[:, None] - offset) / column.scale)):
                     raise ValueError(f"{number}.scale must leave all numbers finite, got {column.scale}")
             encoder.encoded_.append(column)
-        encoder.columns = encoder.input_names
+        encoder.columns, encoder._filling = encoder.input_names, None
+        if stored.has("filling.weights"):
+            n_columns = sum(len(column.code.parts) for column in encoder.encoded_)
+            encoder._filling = GapFilling.restored(stored.part("filling", {}), n_columns)
+            if not np.array_equal(encoder._filling.places, encoder._places):
+                raise ValueError("filling.places must be those of the columns of numbers")
         if not encoder.columns or len(set(encoder.columns)) < len(encoder.columns):
             raise ValueError("the columns of the encoder must be there, and have different names")
         return encoder

@@ -32,7 +32,8 @@ def numbers_of(encoder: TableEncoder, content: pa.Table, notes: Notes) -> NDArra
         raise UsageError(str(error)) from error
     if encoder.filled_:
         counts = joined_names((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
-        notes.note("filled in", f"{sum(encoder.filled_.values()):,} empty cells with the median: {counts}")
+        n = sum(encoder.filled_.values())
+        notes.note("filled in", f"{n:,} empty {'cell' if n == 1 else 'cells'}: {counts}")
     for column in encoder.encoded_:
         if (unread := encoder.unread_.get(column.name)) is not None:
             notes.warn(not_understood(column.name, column.code.kind, unread))
