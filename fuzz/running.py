@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import select
 import subprocess
 import sys
@@ -109,3 +110,4 @@ def say(word: str, what: object) -> None:
 if __name__ == "__main__":
     name, seed, first, last, seconds, folder = sys.argv[1:]
     work(name, int(seed), int(first), int(last), float(seconds), Path(folder))
+    os._exit(0)  # threads of a session that nobody stops may have labels left to learn from

@@ -318,3 +318,29 @@ def test_memory_is_spoken_of_in_words_of_the_user(error, folder, capsys, monkeyp
     said = capsys.readouterr().err
     assert ("X needs 5 GB" in said) if type(error) is MemoryError else ("there is not enough memory" in said)
     assert "malloc" not in said
+
+
+# Memory
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(12, "Cannot allocate memory"),
+        pa.ArrowMemoryError("malloc of size 128 failed"),
+        RuntimeError("std::bad_alloc"),
+        ImportError("libx.so: failed to map segment from shared object"),
+    ],
+)
+def test_a_lack_of_memory_is_never_taken_for_damage(error, tmp_path, monkeypatch, capsys):
+    (tmp_path / "data.csv").write_text("a,side\n1,x\n2,y\n")
+
+    def fails(*_, **__):
+        raise ValueError("a reader failed") from error
+
+    monkeypatch.setattr("hidegl.files.opening.read_csv", fails)
+    hidegl(f"label {tmp_path / 'data.csv'} --labels side", 1)
+    said = capsys.readouterr().err
+    assert "there is not enough memory" in said
+    assert "damaged" not in said

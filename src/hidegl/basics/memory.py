@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 """The files with the limit and the use of a group, and the entry of its statistics for memory that it can release at
 once.
 """
+
+OUT_OF_MEMORY = (
+    *("cannot allocate memory", "bad_alloc", "unable to allocate", "out of memory", "not enough memory"),
+    *("memory allocation", "failed to map segment", "malloc of size", "can't start new thread", "allocation failed"),
+)
+"""Words of libraries whose memory has run out."""
 
 
 def available_memory() -> int:
@@ -87,6 +94,20 @@ def check_room(size: int, what: str) -> None:
     available = available_memory()
     if size > available:
         raise MemoryError(f"{what} needs {readable(size)} of memory, but only {readable(available)} are free")
+
+
+def is_lack_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, says that memory has run out: libraries have many words for that."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        text = str(error).lower()
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if any(words in text for words in OUT_OF_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def readable(size: float) -> str:

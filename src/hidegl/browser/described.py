@@ -51,15 +51,20 @@ def described_classes(
     ]
 
 
-def described_trust(trust: Trust | None, kept: set[int]) -> dict[str, Any] | None:
+def described_trust(trust: Trust | None, labels: Mapping[int, Given]) -> dict[str, Any] | None:
     """The numbers of the panel. Doubts that the user dismissed are not counted."""
     if trust is None:
         return None
+    sources = Counter(given.source for given in labels.values())
+    kept = {row for row, given in labels.items() if given.source == "doubts"}
+    chosen = 2 * sources["card"] > len(labels)
+    expected = trust.expected.of_chosen_rows if chosen else trust.expected
     return {
         "version": trust.version,
-        "mean": trust.expected.mean,
-        "low": trust.expected.low,
-        "high": trust.expected.high,
+        "mean": expected.mean,
+        "low": expected.low,
+        "high": expected.high,
+        "chosen": chosen,
         "majority": trust.majority,
         "gain": trust.gain,
         "accepted": [list(one) for one in trust.accepted],

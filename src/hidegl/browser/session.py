@@ -125,7 +125,6 @@ class Session:
         number = next(self._states)
         now, labels = self.learner.now, self.store.labels()
         undo, redo = self.store.history
-        kept = {row for row, given in labels.items() if given.source == "doubts"}
         return {
             "title": self.title,
             "kind": self.contents.kind,
@@ -143,7 +142,7 @@ class Session:
             "phase": now.problem or now.phase,
             "is_best": now.is_best,
             "has_model": now.has_model,
-            "trust": described_trust(now.trust, kept),
+            "trust": described_trust(now.trust, labels),
             "progress": self._progress[-200:],
             "exports": [] if self._exports is None else list(self._exports.kinds),
             "seconds": now.seconds,

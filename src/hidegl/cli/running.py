@@ -18,6 +18,7 @@ from rich.markup import escape
 
 from hidegl.basics.archives import DamagedFileError
 from hidegl.basics.errors import OperationError, RowsError, UsageError
+from hidegl.basics.memory import is_lack_of_memory
 from hidegl.basics.warnings import PACKAGE
 from hidegl.cli import INTERRUPTED, INTERRUPTED_CODE
 from hidegl.cli.app import app
@@ -92,10 +93,10 @@ def ended(arguments: list[str]) -> tuple[str, int]:
         return f"the data {error.rule}", 2
     except (OperationError, DamagedFileError) as error:
         return str(error), 1
-    except MemoryError as error:
-        ours = str(error) if type(error) is MemoryError else ""  # those of libraries are about arrays and allocations
-        return ours or "there is not enough memory: close other programs, or convert the data to Parquet", 1
     except Exception as error:
+        if is_lack_of_memory(error):
+            ours = str(error) if type(error) is MemoryError else ""  # libraries write of arrays and allocations
+            return ours or "there is not enough memory: close other programs, or convert the data to Parquet", 1
         if DEBUG in os.environ:
             traceback.print_exc()
         if isinstance(error, OSError) and error.errno:

@@ -17,7 +17,7 @@ from hidegl.ensemble.weak_reports import JudgedSource
 from hidegl.estimators.auto import AutoHiDeGL
 from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.estimators.summaries import WORTH_SAYING, described_unseen, described_views
-from hidegl.intake.results import named_rows
+from hidegl.intake.results import expected_of, named_rows
 from hidegl.intake.sources import STANDARD_INPUT
 from hidegl.intake.tasks import Model, Task
 from hidegl.questions.acceptance import Acceptance
@@ -29,7 +29,7 @@ SHOWN_GROUPS, SHOWN_SUSPECTS = 3, 10
 
 CAN_BE_TUNED = "the earlier layers count most, so these classes are not topics: --tune may help, and takes some minutes"
 
-SUGGESTED = "hidegl chose most of the labelled rows, far apart, so this estimate is usually too low"
+SUGGESTED = "hidegl chose most of the labelled rows, far apart: while labels are few, more may be right than that"
 
 NO_GIVEN_LABELS = (
     "you gave no label, so nobody has checked what the sources say: label a few rows that `hidegl suggest` names"
@@ -76,11 +76,11 @@ def show_trust(
     screen: Screen, task: Task, model: CalibratedModel, tally: Tally, acceptance: Acceptance | None
 ) -> dict[str, Any]:
     """Report the expected accuracy, the accepted labels, and groups without labels."""
-    expected = model.expected_accuracy_
+    expected = expected_of(task, model)
     if tally.found.any():
         screen.note("expected", f"{expected}; {model.majority_}")
         if task.labels.mostly_suggested:
-            screen.note("", SUGGESTED)
+            screen.warn(SUGGESTED, "chosen-rows")
     unseen = show_unseen(screen, model)
     facts = show_sources(screen, model) | show_views(screen, model) | show_acceptance(screen, acceptance)
     facts |= show_gain(screen, task, model)

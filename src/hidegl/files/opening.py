@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.errors import OperationError, UsageError, check_readable, damaged, joined_names
+from hidegl.basics.memory import is_lack_of_memory
 from hidegl.files.array_files import read_npy, read_npz
 from hidegl.files.csv import read_csv
 from hidegl.files.documents import read_arrow, read_jsonl
@@ -130,6 +131,8 @@ def checked(path: Path, read: Callable[[], Table]) -> Table:
     except MemoryError:
         raise
     except Exception as error:  # damaged files can cause any error
+        if is_lack_of_memory(error):
+            raise MemoryError from error
         raise damaged(path) from error
     if table.n_rows == 0:
         raise UsageError(f"{path} has no rows")

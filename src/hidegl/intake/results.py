@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hidegl.basics.errors import OperationError, joined_names, writing
+from hidegl.estimators.calibrated import CalibratedModel
 from hidegl.files.opening import open_table
 from hidegl.files.own_files import (
     FAMILIARITY,
@@ -31,6 +32,7 @@ from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import Takes, label_columns
 from hidegl.intake.label_values import text_labels
 from hidegl.intake.tasks import Model, Task
+from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock
 
@@ -133,6 +135,12 @@ def n_filled_in(path: Path) -> int:
     return sum(label is not None for label in labels)
 
 
+def expected_of(task: Task, model: CalibratedModel) -> ExpectedAccuracy:
+    """The expected accuracy, for labels that were given as these were."""
+    expected = model.expected_accuracy_
+    return expected.of_chosen_rows if task.labels.mostly_suggested else expected
+
+
 def write_report_of(
     path: Path, model: Model, task: Task, tally: Tally, seconds: float | None = None, accept: float | None = None
 ) -> None:
@@ -150,6 +158,7 @@ def write_report_of(
             thumbnails=task.thumbnails,
             notes=task.notes.for_programs(),
             columns=task.column_facts,
+            expected=expected_of(task, model) if isinstance(model, CalibratedModel) else None,
             **({} if accept is None else {"precision": accept}),
             facts={"learned from": str(task.columns), "labels": task.labels.source} if task.labels.source else {},
         )

@@ -52,6 +52,13 @@ class ExpectedAccuracy(NamedTuple):
     def __float__(self) -> float:
         return self.mean
 
+    @property
+    def of_chosen_rows(self) -> ExpectedAccuracy:
+        """The same if the labelled rows were chosen far apart. Then each held-out label is harder than other rows are,
+        so that labels set no upper limit.
+        """
+        return self._replace(high=1.0)
+
 
 class Majority(NamedTuple):
     """The class of most rows, and its expected share."""

@@ -41,7 +41,7 @@ function draw() {
     curve.replaceChildren();
     return;
   }
-  put("accuracy", percent(trust.mean), `expected right (${Math.floor(100 * trust.low)} to ${Math.ceil(100 * trust.high)} %); always the largest class: ${percent(trust.majority)}`);
+  put("accuracy", percent(trust.mean), `expected right (${Math.floor(100 * trust.low)} to ${Math.ceil(100 * trust.high)} %); always the largest class: ${percent(trust.majority)}${trust.chosen && trust.mean < 0.95 ? ". More may be right: cards are the hardest rows" : ""}`);
   put("gain", trust.gain < 0.0005 ? "± 0" : `+ ${(100 * trust.gain).toFixed(1)}`, "points more right, expected from ten more labels");
   const [, rows, share] = trust.accepted.reduce((a, b) => (Math.abs(b[0] - model.precision) < Math.abs(a[0] - model.precision) ? b : a));
   put("accepted", percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} should be right`);

@@ -47,6 +47,7 @@ def write_report(
     notes: Sequence[dict[str, str]] = (),
     columns: Sequence[dict[str, Any]] = (),
     precision: float = 0.95,
+    expected: ExpectedAccuracy | None = None,
 ) -> None:
     """Write a report about a model that was fitted with labels, as one HTML file.
 
@@ -72,6 +73,8 @@ def write_report(
         Facts about each column of the table.
     precision : float, default=0.95
         The share of the accepted labels that should be right.
+    expected : ExpectedAccuracy, default=None
+        The expected accuracy. None: that of the model.
     """
     try:
         import jinja2
@@ -81,7 +84,7 @@ def write_report(
     except ImportError as error:
         raise ImportError("the report needs bokeh and jinja2: pip install 'hidegl[report]'") from error
     describe = describe or (lambda rows: {"row": rows.tolist()})
-    contents = ReportContents(model, tally or tally_of(model), DescribedRows(describe, thumbnails), precision)
+    contents = ReportContents(model, tally or tally_of(model), DescribedRows(describe, thumbnails), precision, expected)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hidegl.showing.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -136,6 +139,8 @@ class ReportContents:
     tally: Tally
     rows: DescribedRows
     precision: float = 0.95
+    own_expected: ExpectedAccuracy | None = None
+    """The expected accuracy, if it is not that of the model."""
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -177,7 +182,7 @@ class ReportContents:
         """The expected accuracy; None for models without calibrated confidences."""
         if not isinstance(self.model, CalibratedModel):
             return None
-        return self.model.expected_accuracy_
+        return self.own_expected or self.model.expected_accuracy_
 
     @cached_property
     def decision(self) -> Decision | None:
