@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from dirty import dirty_table, replaced
 from harness import DOCS, store, stored, with_tables
@@ -63,10 +62,9 @@ def measured(path: Path) -> dict[str, Any]:
     changes = [after - before for before, after in zip(right["clean"], right["dirty"], strict=True)]
     facts = {"data": path.stem, "rows": len(y), "columns": len(kinds), "classes": len(np.unique(y))}
     change = {"mean": round(mean(changes), 2), "error": round(stdev(changes) / len(changes) ** 0.5, 2)}
-    linear = [mean(linear_scores(table, y)) for table in (clean, dirty)]
     means = {version: round(mean(values), 2) for version, values in right.items()}
     print(facts, wrong, means, change, flush=True)
-    return {**facts, "other_kinds": wrong, **means, "change": change, "linear_change": round(linear[1] - linear[0], 2)}
+    return {**facts, "other_kinds": wrong, **means, "change": change}
 
 
 def rows_of(path: Path) -> tuple[pa.Table, NDArray[np.intp]]:
@@ -110,38 +108,22 @@ def scores(table: pa.Table, y: NDArray[np.intp]) -> list[float]:
     return found
 
 
-def linear_scores(table: pa.Table, y: NDArray[np.intp]) -> list[float]:
-    """The accuracy of logistic regression with the same labels."""
-    X = TableEncoder().fit_transform(table)
-    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
-    found = []
-    for draw in DRAWS:
-        labelled = draw_labels(y, PER_CLASS * len(np.unique(y)), seed=draw, kind="random")
-        line = LogisticRegression(max_iter=2000).fit(X[labelled], y[labelled])
-        found.append(accuracy(line.predict(X), y, labelled))
-    return found
-
-
 def tables() -> dict[str, str]:
     return {"dirty": table_of(stored("dirty_tables")["tables"])}
 
 
 def table_of(results: list[dict[str, Any]]) -> str:
     lines = [
-        f"| table | rows | columns | {' | '.join(VERSIONS)} | change | change of logistic regression |",
-        f"|---|---|---|{'---|' * len(VERSIONS)}---|---|",
+        f"| table | rows | columns | {' | '.join(VERSIONS)} | change |",
+        f"|---|---|---|{'---|' * len(VERSIONS)}---|",
     ]
     for r in results:
         values = " | ".join(f"{r[version]:.1f}" for version in VERSIONS)
         change = f"{r['change']['mean']:+.1f} ± {r['change']['error']:.1f}"
-        lines.append(
-            f"| {r['data']} | {r['rows']:,} | {r['columns']} | {values} | {change} | {r['linear_change']:+.1f} |"
-        )
+        lines.append(f"| {r['data']} | {r['rows']:,} | {r['columns']} | {values} | {change} |")
     means = " | ".join(f"{mean(r[version] for r in results):.1f}" for version in VERSIONS)
-    change, linear = (
-        mean(values) for values in zip(*((r["change"]["mean"], r["linear_change"]) for r in results), strict=True)
-    )
-    return "\n".join([*lines, f"| mean | | | {means} | {change:+.1f} | {linear:+.1f} |"])
+    change = mean(r["change"]["mean"] for r in results)
+    return "\n".join([*lines, f"| mean | | | {means} | {change:+.1f} |"])
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ function drawFirst() {
   isFirst = now;
   byId("work").classList.toggle("first", now);
   first.hidden = !now;
-  fresh.placeholder = now ? (model.state.kind === "text" ? "for example: complaint" : "its name") : touches.matches ? "New class" : "New class  N";
+  fresh.placeholder = now ? (model.state.kind === "text" ? "for example: complaint" : "its name") : touches.matches ? "New class" : "New class (N)";
   fresh.setAttribute("aria-label", now ? "Name this row’s class" : "Name of a new class");
   if (!now && document.activeElement === fresh && !fresh.value) fresh.blur(); // another page named a class
   if (now && !touches.matches && document.activeElement === document.body) fresh.focus();
