@@ -110,7 +110,9 @@ def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypat
     assert page.with_tables(text, page.tables()) == text
 
 
-@pytest.mark.parametrize("name", ["texts", "text_views", "images", "tables", "ordinary", "dirty_tables"])
+@pytest.mark.parametrize(
+    "name", ["texts", "text_views", "images", "tables", "ordinary", "dirty_tables", "text_and_columns"]
+)
 def test_the_tables_of_a_guide_are_those_of_the_stored_results(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     benchmark = importlib.import_module(name)
