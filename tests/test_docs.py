@@ -5,6 +5,8 @@ import importlib
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +121,15 @@ def test_the_tables_of_a_guide_are_those_of_the_stored_results(name, monkeypatch
     page = benchmark.PAGE.read_text()
     assert all(f"<!-- {one} -->\n|" in page for one in benchmark.tables())
     assert benchmark.with_tables(page, benchmark.tables()) == page
+
+
+def test_the_tables_of_weak_sources_are_those_of_the_stored_results():
+    code = "import page; text = page.PAGE.read_text(); print(page.with_tables(text, page.tables()) == text, end='')"
+    folder = ROOT / "benchmarks" / "weak"
+    found = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    assert found.stdout == "True"
+    text = (ROOT / "docs" / "sources.md").read_text()
+    assert all(f"<!-- {name} -->\n|" in text for name in ("one", "honest", "several", "names", "people", "joining"))
 
 
 def test_every_result_says_what_it_was_measured_on():

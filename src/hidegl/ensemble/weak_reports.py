@@ -71,6 +71,8 @@ def judged_source(
     mean, variance = trust.mean, max(trust.deviation**2, 1e-6)
     strength = max(mean * (1 - mean) / variance - 1, 1.0)
     low, high = (float(beta.ppf(q, mean * strength, (1 - mean) * strength)) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    if source.is_guessed and not len(checked):
+        theta = None  # nothing is known about its mistakes
     confused = () if theta is None or classes is None or shares is None else confused_classes(theta, classes, shares)
     return JudgedSource(source.name, len(source.rows), len(checked), agreement, mean, low, high, used, confused)
 
