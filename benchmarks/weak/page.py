@@ -17,7 +17,7 @@ from common import PAGE, REPORT, TITLES
 from harness import RECORDS, with_tables
 from hidegl.basics.whole_files import replacing
 
-SOURCES, NAMES, SEVERAL, PEOPLE, JOINING = "weak_sources", "class_names", "several_sources", "annotators", "joining"
+SOURCES, NAMES, SEVERAL, PEOPLE = "weak_sources", "class_names", "several_sources", "annotators"
 OF_ONE = {
     "given": "given labels alone",
     "logistic": "logistic regression on them",
@@ -54,7 +54,6 @@ def tables() -> dict[str, str]:
         "several": of_several(records(SEVERAL)),
         "names": of_names(records(NAMES)),
         "people": of_people(records(PEOPLE)),
-        "joining": of_joining(records(JOINING)),
     }
 
 
@@ -156,18 +155,6 @@ def of_people(found: list[Record]) -> str:
         lines.append([TITLES[name], *who, *merged, *elsewhere])
     heads = ["rows", "anna", "ben", "chris", "majority", "Dawid–Skene", "hidegl"]
     return table([*heads, "other rows: majority", "Dawid–Skene", "hidegl"], lines)
-
-
-def of_joining(found: list[Record]) -> str:
-    lines = []
-    for name in dict.fromkeys(one["data"] for one in found):
-        own = [one for one in found if one["data"] == name]
-        numbers = [
-            f"{mean(one[key] for one in own):.1f}" for key in ("joined", "at_once", "seconds", "recall", "false_alarms")
-        ]
-        lines.append([TITLES[name], *numbers])
-    heads = ["rows", "joined by `extend`", "one fit", "seconds for 1,000 rows", "new kind: noticed", "others: noticed"]
-    return table(heads, lines)
 
 
 if __name__ == "__main__":

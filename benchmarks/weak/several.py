@@ -34,7 +34,7 @@ STORE = "several_sources"
 GIVEN, EPOCHS = (0, 1, 5), 500
 RIGHT = {"half": 0.5, "more": 0.6, "most": 0.7}
 SETS = {
-    "simulated": ("trec6", "banking77", "tweet_emotion", "optdigits"),
+    "simulated": ("trec6", "tweet_emotion", "optdigits"),
     "real": ("trec6", "cr", "sms_spam", "tweet_emotion"),
 }
 WORDS: dict[str, dict[str, str]] = {

@@ -174,9 +174,9 @@ class AutoHiDeGL(CalibratedModel):
             return self._label(labels, self._learned, sources)
 
     def extend(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Add new rows after those of the fit, and label all rows again. No points are learned. X is as in `predict`,
-        and y has labels of the new rows, or is None. Weak sources have no labels for them. There is a warning if many
-        of them are unlike the rows of the fit: then fit again with all rows.
+        """Add new rows after those of the fit, and label all rows again. Points are learned again only when there are
+        twice as many rows as they were learned from. X is as in `predict`, and y has labels of the new rows, or is
+        None. Weak sources have no labels for them. There is a warning if many new rows are unlike those of the fit.
         """
         check_is_fitted(self)
         new, learned = self._prepared(X).persist(), self._learned
@@ -219,7 +219,7 @@ class AutoHiDeGL(CalibratedModel):
         prepared = preparation.of(rows).persist()
         spreaders = tuple(map(Spreader, learn_structures(prepared, plans, seeds, checkpoint, progress)))
         mixed = are_mixed(self.preprocess, preparation.names)
-        return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], mixed, prepared)
+        return LearnedEnsemble(preparation, spreaders, self.effort, seeds[0], mixed, prepared, prepared.n_rows)
 
     def _label(self, labels: Labels, learned: LearnedEnsemble, sources: tuple[WeakLabels, ...]) -> Self:
         shares = ClassShares.of(self.class_prior, labels)

@@ -7,18 +7,30 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from hidegl.basics.checks import check_name
+from hidegl.basics.progress import Progress
+from hidegl.ensemble.members import member_plans, member_seeds
 from hidegl.ensemble.mixture import Mixture
 from hidegl.ensemble.together import ViewMembers, members_of_views
 from hidegl.estimators.extending import extended_spreaders
 from hidegl.estimators.fitted import Learned
 from hidegl.rows.base import Rows
+from hidegl.spreading.labelling import Spreader
+from hidegl.structure.checkpoint import Checkpoint
 from hidegl.structure.preparation import PREPROCESSES
-from hidegl.structure.structure import Structure
+from hidegl.structure.stages import begin_fit
+from hidegl.structure.structure import Structure, learn_structures
 from hidegl.structure.views import AnyPreparation
 
 MIXED = "mixed"
 """The value of `preprocess` for columns of several kinds, which an encoder has scaled."""
+
+GROWTH = 2
+"""With this many times as many rows as points were learned from, new points are learned: the number of points follows
+from that of rows. So in all, learning takes no more than twice the time of one fit.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,10 +50,24 @@ class LearnedEnsemble(Learned):
         """The structures of each view, with a sample of the rows."""
         return members_of_views(self.spreaders, self.preparation, self.rows, self.seed, mixed=self.mixed)
 
+    n_learned: int | None = None
+    """The number of rows from which the points were learned."""
+
     def followed_by(self, new: Rows) -> LearnedEnsemble:
         """The ensemble with new prepared rows after those of the fit."""
         rows = None if self.rows is None else self.rows.followed_by(new)
+        if rows is not None and self.n_learned is not None and rows.n_rows >= GROWTH * self.n_learned:
+            return self._learned_anew(rows)
         return replace(self, spreaders=extended_spreaders(self.spreaders, new), rows=rows)
+
+    def _learned_anew(self, rows: Rows) -> LearnedEnsemble:
+        """The ensemble with points of other prepared rows."""
+        plans = member_plans(self.effort, rows.n_rows, views=self.preparation.spans)
+        seeds = [self.seed, *member_seeds(np.random.default_rng(self.seed), len(plans) - 1)]
+        with Progress(verbose=False, callback=None) as progress:
+            begin_fit(progress, plans, rows.n_rows, self.preparation.width)
+            structures = list(learn_structures(rows, plans, seeds, Checkpoint(None), progress))
+        return replace(self, spreaders=tuple(map(Spreader, structures)), rows=rows, n_learned=rows.n_rows)
 
 
 def check_scaling(preprocess: Any) -> None:
