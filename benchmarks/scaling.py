@@ -334,7 +334,7 @@ rows = dd.read_parquet("rows/")
 rows.map_partitions(predict, meta=predict(rows.head(0))).to_parquet("labelled/")
 ```
 
-A loop, which needs no more memory for ten million rows than for ten thousand:
+A loop, which has one batch in memory at a time:
 
 ```python
 import pyarrow.parquet as pq
