@@ -45,7 +45,9 @@ class MeasurePropagation(GraphBaseline):
         check_number("tol", self.tol, "[0, inf)")
 
     def _propagate(self, W: sp.csr_array, labels: Labels, rng: np.random.Generator) -> Matrix:
-        """q after alternating sweeps, until a sweep gains at most `tol` per label. `objective_` is the history."""
+        """q after alternating sweeps, which end when one gains at most `tol` per label. `objective_` has the objective
+        after each sweep.
+        """
         W = sp.csr_array(W + self.alpha * sp.eye_array(W.shape[0]))
         r = one_hot_rows(labels)
         q = np.full_like(r, 1 / r.shape[1])

@@ -49,7 +49,7 @@ def check_callback(callback: object) -> None:
 
 
 class Progress:
-    """The progress of one piece of work: a course of its own, or phases of the course that it is part of."""
+    """The progress of a fit. Inside of a command, its phases are part of the bar of the command."""
 
     def __init__(self, *, verbose: bool, callback: Callback | None = None) -> None:
         outer = COURSE.get()

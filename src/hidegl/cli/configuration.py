@@ -138,7 +138,7 @@ def known(path: Path, where: str, name: str) -> str:
 
 
 def checked(path: Path, name: str, value: Any) -> Any:
-    """The value of an option as the command line has it."""
+    """The value of an option, checked and converted like one of the command line."""
     kind = REPEATED[name]
     if kind == KINDS and isinstance(value, dict):
         return ",".join(f"{column}={what}" for column, what in value.items())

@@ -293,7 +293,7 @@ def check_named(name: str, named: str | None) -> None:
 
 
 def same_as_saved(way: Way, state: State) -> Way:
-    """The way, if it gives the vectors that it gave when the model was saved."""
+    """The embedder; an error if it does not give the same vectors as when the model was saved."""
     values, arrays = state
     if not way.is_like(arrays["probe"]) if isinstance(way, Named) else way.mark != values["mark"]:
         raise ValueError(

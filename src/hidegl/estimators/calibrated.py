@@ -94,7 +94,8 @@ class CalibratedModel(Model):
         return confidences.accept(check_precision(precision))
 
     def accept(self, precision: float = 0.95) -> NDArray[Any]:
-        """The labels of the rows of the fit, or None for rows to review; this share of the labels is expected right.
+        """The labels of the rows of the fit, with None for rows to review, such that this share of the labels is
+        expected right.
 
         They are the largest set of labels with that expected precision. Given labels are always among them.
         """

@@ -93,7 +93,7 @@ class FillIn:
 
     @classmethod
     def of(cls, task: Task, own: Iterable[str], ours: tuple[str, ...], folder: Path | None = None) -> FillIn:
-        """`folder` is where the file will be."""
+        """The columns for the rows of a task. `folder` is that of the file to write."""
         old = mark_column(task.table)
         labels = [name for name in task.labels.columns if name.lower() == LABEL]
         names = [name for name in own if name not in (*labels, old)]

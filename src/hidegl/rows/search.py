@@ -28,7 +28,7 @@ EXACT_TREES = 2000
 """The spanning tree of no more points than this is exact; that of more always takes an index."""
 
 MOST_NEAREST = 32
-"""Rows that belong to more points are compared with all of them."""
+"""The maximum number of nearest points for which the index is used. For more, rows are compared with all points."""
 
 FOUND, TRIED = 0.998, 256
 """The share of the nearest points that must be found, tested on this number of points instead of rows."""

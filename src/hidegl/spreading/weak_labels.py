@@ -23,7 +23,7 @@ MOST_SOURCES = 100
 
 @dataclass(frozen=True)
 class GuessedLabels:
-    """Labels that were guessed from the rows themselves, such as by the names of the classes: as in `fit`."""
+    """Labels, in the form of `fit`, that were guessed from the rows themselves, for example by names of classes."""
 
     labels: NDArray[Any]
     certain: NDArray[np.bool_]

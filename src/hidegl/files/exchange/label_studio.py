@@ -119,7 +119,7 @@ def answers_in(part: dict[str, Any], who: str | None, *, is_proposal: bool = Fal
 
 
 def joined_paths(values: Any) -> Any:
-    """A taxonomy answers with paths, such as ["Animal", "Cat"]; its other form is one path."""
+    """The paths in the answer of a taxonomy, such as ["Animal", "Cat"], each joined to one name."""
     if not isinstance(values, list):
         return values
     return [PATH.join(map(str, value)) if isinstance(value, list) else value for value in values]
