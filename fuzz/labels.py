@@ -16,7 +16,9 @@ from hidegl.browser.session import Session
 from hidegl.cli.studio import store_of
 from hidegl.files.opening import open_table
 
-ROWS, PER_CASE = 4000, 30
+ROWS, LABELLED, PER_CASE = 4000, 300, 30
+"""Of these rows, this number is labelled, again and again: a model of more labels needs more memory."""
+
 WARM, FLAT = 600, 30e6
 """After so many labels, memory grows by at most so many bytes."""
 
@@ -65,7 +67,7 @@ def case(folder: Path, rng: Rng) -> str | None:
     global labelled
     labelled = labelled or Labelled(folder / "labels")
     session, names = labelled.session, labelled.names
-    for row in rng.permutation(ROWS)[:PER_CASE].tolist():
+    for row in rng.permutation(LABELLED)[:PER_CASE].tolist():
         name = f"kind {row % 3}" if rng.random() < 0.95 else f"kind {rng.integers(5)}"
         before = names.get(row)
         session.label_named([row], name, "card")
