@@ -569,7 +569,7 @@ HOSTILE = {
     "nan": ('[{"data": {"text": "a", "x": NaN}, "annotations": []}]', "NaN is no number"),
     "huge": ('[{"data": {"text": "a", "x": 1e999}, "annotations": []}]', "the number 1e999 is too large"),
     "digits": ('[{"data": {"x": ' + "9" * 5000 + '}, "annotations": []}]', "a whole number has too many digits"),
-    "half": ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "holds half a character"),
+    "half": ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "contains half a character"),
     "odd": (
         "[" + '{"data": {"text": "a"}, "annotations": []},' * 30 + "17]",
         "record 31, is no record of Label Studio",

@@ -206,6 +206,7 @@ def test_doubts_review_and_unfamiliar_rows_are_settled_by_keys(browser, tmp_path
         assert session.names()[second] == wrong[second]
 
         tab.keyboard.press("]")
+        tab.keyboard.press("]")  # nothing is unclear
         opened_heap(tab, "review")
         proposed = tab.locator(".tiles li:has(input:checked)").count()
         tab.keyboard.press("Enter")
@@ -715,13 +716,13 @@ def test_the_page_says_how_far_embedding_is(browser, tmp_path):
     place, opened_at = Place.at("127.0.0.1", 0), []
     tab = browser.new_page()
     with WaitingPage(place, "texts.csv", lambda: opened_at.append(place.address)) as waiting:
-        waiting.passed("embedding", 0.1)
+        waiting.passed("embedding", 0.1, "")
         assert opened_at == []  # work of a moment needs no page
         waiting._begun -= 10
-        waiting.passed("embedding", 0.3)
+        waiting.passed("embedding", 0.3, "")
         tab.goto(opened_at[0])
         tab.wait_for_selector("#what:text('embedding: 30 %')")
-        waiting.passed("embedding", 0.72)
+        waiting.passed("embedding", 0.72, "")
         tab.wait_for_selector("#what:text('embedding: 72 %')")
         assert tab.evaluate("document.querySelector('progress').value") == 0.72
         axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

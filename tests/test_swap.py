@@ -150,6 +150,7 @@ def test_an_ensemble_without_kept_assignments_is_the_same(tmp_path, monkeypatch)
     np.save(tmp_path / "rows.npy", X)
     kept = AutoHiDeGL("quick", random_state=0).fit(X, y)
     monkeypatch.setattr(local, "KEPT_BYTES", 0)  # as if there were very many rows
+    monkeypatch.setattr("hidegl.structure.structure.SAVED_SCRATCH", 0)
     model = AutoHiDeGL("quick", random_state=0).fit(tmp_path / "rows.npy", y)
     np.testing.assert_allclose(model.label_distributions_, kept.label_distributions_, atol=1e-3)
     unlabelled = y < 0

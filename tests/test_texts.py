@@ -95,7 +95,7 @@ def test_words_tell_topics_apart_and_take_any_text():
     strange = made.transform(["", None, float("nan"), "unheard-of", "x" * 100_000, "雨", "half a \ud800 character", 3])
     assert np.isfinite(strange).all()
     np.testing.assert_array_equal(made.transform(pd.Series(["rain", None, pd.NA], dtype="string"))[1:], 0)
-    with pytest.raises(ValueError, match="the texts hold no words"):
+    with pytest.raises(ValueError, match="the texts contain no words"):
         TextEmbedder("words").fit(["", "  ", None])
 
 

@@ -188,7 +188,11 @@ def add_gram(total: torch.Tensor, columns: torch.Tensor, weights: torch.Tensor, 
 def kmeans_plus_plus(X: torch.Tensor, draws: Any) -> torch.Tensor:
     """k-means++: rows, each drawn with a probability that grows with its squared distance to those drawn before."""
     if not X.is_cuda:
-        return torch.from_numpy(on_numpy.kmeans_plus_plus(on_host(X if X.element_size() >= 4 else X.float()), draws))
+        return torch.from_numpy(
+            on_numpy.kmeans_plus_plus(
+                on_host(X if X.element_size() >= 4 else X.float()), torch.as_tensor(draws).numpy()
+            )
+        )
     draws = torch.as_tensor(draws, device=X.device)
     if is_fused(X) and len(X) <= FUSED_SEEDS:
         from hidegl.rows import fused
