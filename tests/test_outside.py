@@ -108,7 +108,8 @@ HOSTILE = {
 
 
 OF_VERSION_0_2 = (
-    "DROP TABLE annotators; DROP TABLE row_keys; DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1; "
+    "DROP TABLE annotators; DROP TABLE row_keys; "
+    "DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1; "
     f"DROP VIEW labels; DROP VIEW all_labels; {LABELS_WITHOUT_KEYS};"
 )
 
