@@ -117,4 +117,4 @@ def findings() -> list[str]:
 
 if __name__ == "__main__":
     found = findings()
-    sys.exit("\n".join(found))
+    sys.exit("\n".join(found) or 0)
