@@ -25,7 +25,8 @@ def main() -> None:
         if sys.argv[1:] != ["demo"]:
             sys.exit("hidegl: the command line needs more packages: pip install 'hidegl[cli]'")
         run = plain_demo
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 
