@@ -46,7 +46,14 @@ def case(folder: Path, rng: Rng) -> str | None:
     def export(session: Session) -> None:
         session.export(one_of(rng, ["csv", "report"]), None, replace=True)
 
-    killed(label_and_export, rng.uniform(0.05, 2.2), lambda: log.exists() and log.stat().st_size > 0)
+    def is_labelling() -> bool:
+        return log.exists() and log.stat().st_size > 0
+
+    def is_writing() -> bool:
+        return any(place.glob(".*.part"))
+
+    when, most = (is_writing, 0.3) if rng.random() < 0.7 else (is_labelling, 2.2)
+    killed(label_and_export, rng.uniform(0, most), when)
     acknowledged = [int(line) for line in log.read_text().splitlines()] if log.exists() else []
     with LabelStore(store_of(path), RowKeys.of(open_table(path))) as store:
         names = {one.number: one.name for one in store.classes}

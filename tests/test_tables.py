@@ -18,6 +18,7 @@ from hidegl.basics.archives import HEADER, read_archive, write_archive
 from hidegl.basics.stored import Stored
 from hidegl.embedding import TableEncoder, load_embedder
 from hidegl.embedding.column_kinds import kind_of
+from hidegl.embedding.random_gaps import are_random
 
 
 def shop(n=240, gaps=0.1, seed=0):
@@ -261,6 +262,41 @@ def test_gaps_of_numbers_are_filled_in_from_the_other_columns():
         assert np.all(numbers <= whole[name][~gaps[name]].max() + 1e-9)
     again = TableEncoder.restored(Stored(*encoder.__hidegl_state__()))
     np.testing.assert_allclose(again.transform(table), found)
+
+
+def test_empty_cells_are_a_category_only_if_they_go_with_other_columns():
+    rng = np.random.default_rng(0)
+    size, n = rng.normal(size=400), 400
+    names = np.where(rng.random(n) < 0.98, "no", "yes").astype(object)
+    at_random = np.where(rng.random(n) < 0.1, None, names)
+    of_small_ones = np.where((size < -0.5) & (rng.random(n) < 0.5), None, names)
+    table = pa.table({"size": size, "smokes": pa.array(at_random), "asked": pa.array(of_small_ones)})
+    encoder = TableEncoder()
+    found = encoder.fit_transform(table)
+    assert encoder.get_feature_names_out().tolist() == [
+        "size",
+        *("smokes: no", "smokes: yes"),
+        *("asked: empty", "asked: no", "asked: yes"),
+    ]
+    empty = at_random == None  # noqa: E711
+    np.testing.assert_allclose(found[empty, 1:3], 0, atol=1e-9)  # the middle of the column: they say nothing
+    again = TableEncoder.restored(Stored(*encoder.__hidegl_state__()))
+    np.testing.assert_array_equal(again.transform(table), found)
+    whole = TableEncoder().fit(pa.table({"size": size, "smokes": names.astype(str)}))
+    gap = whole.transform(pa.table({"size": [0.0], "smokes": pa.array([None], pa.string())}))
+    np.testing.assert_allclose(gap[0, 1:], 0, atol=1e-9)
+
+
+def test_gaps_at_random_are_seldom_taken_for_others():
+    rng = np.random.default_rng(1)
+    taken = [
+        are_random(rng.random(200) < 0.1, [rng.normal(size=(200, 3)), np.eye(20)[rng.integers(20, size=200)]])
+        for _ in range(300)
+    ]
+    assert np.mean(taken) > 0.95
+    sizes = rng.normal(size=(200, 1))
+    assert not are_random((sizes[:, 0] > 1) & (rng.random(200) < 0.7), [sizes])
+    assert are_random(np.arange(3) == 1, [np.eye(3)])  # three rows show nothing
 
 
 def test_tables_without_gaps_get_medians_in_new_rows():

@@ -111,10 +111,10 @@ def test_the_kind_of_written_cells(texts, kind):
 
 def test_names_for_yes_are_one_name_and_letters_that_only_look_like_them_are_not():
     encoder = TableEncoder().fit(pa.table({"a": ["Yes", "no", "Y", "N", "n/a"] * 9, "b": ["n", "o", "t"] * 15}))
-    assert encoder.get_feature_names_out().tolist() == ["a: empty", "a: no", "a: yes", "b: n", "b: o", "b: t"]
-    found = encoder.transform(pa.table({"a": ["TRUE", "yes", "missing"], "b": ["n", "n", "n"]}))
+    assert encoder.get_feature_names_out().tolist() == ["a: no", "a: yes", "b: n", "b: o", "b: t"]
+    found = encoder.transform(pa.table({"a": ["TRUE", "yes", "missing", "N"], "b": ["n", "n", "n", "n"]}))
     np.testing.assert_array_equal(found[0], found[1])
-    assert found[2, 0] > found[1, 0]
+    assert found[1, 0] < found[2, 0] < found[3, 0]
 
 
 def test_names_are_the_same_in_upper_and_lower_case_and_short_codes_are_not():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -32,7 +32,6 @@ LEARNED_ROWS = 20_000
 
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 
-
 SHOWN_UNREAD = 2
 """The number of unreadable cells that are shown."""
 
@@ -41,7 +40,6 @@ LAST_SECOND = 1e13
 
 LARGEST_NUMBER = 1e140
 """The maximum number, because squares of larger ones overflow in the estimators."""
-
 
 FORMATS_OF_0_2 = {
     **dict.fromkeys(("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y"), "day first"),
@@ -142,11 +140,14 @@ class NumberCode:
 
 @dataclass(frozen=True)
 class CategoryCode:
-    """Categories, one-hot. An empty cell is a category; rare and new names have zeros only."""
+    """Categories, one-hot. Rare and new names have zeros only; an empty cell is a category, or it says nothing."""
 
     levels: tuple[str, ...]
     how: str = ""
     """How names are unified: words for yes and no, or upper and lower case."""
+
+    shares: tuple[float, ...] = ()
+    """The share of each level, which an empty cell becomes if it is no category of its own."""
 
     kind: ClassVar[str] = "category"
     reach: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -158,7 +159,20 @@ class CategoryCode:
         for name, n in Counter(as_names(column)).most_common():
             key = known_as(name, kind.how)
             counts[spellings.setdefault(key, name if kind.how == ANY_CASE and key else key)] += n
-        return cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))), kind.how)
+        found = cls(tuple(sorted(name for name, _ in counts.most_common(MOST_LEVELS + 1))), kind.how)
+        return found if "" in found.levels else found.with_shares(column)
+
+    def with_shares(self, column: pa.ChunkedArray) -> Self:
+        """The same, but an empty cell says nothing."""
+        code = replace(self, levels=tuple(level for level in self.levels if level), shares=())
+        numbers = code.numbers(column)[0][~self.gaps(column)]
+        return replace(code, shares=tuple((numbers.sum(axis=0) / max(len(numbers), 1)).tolist()))
+
+    def gaps(self, column: pa.ChunkedArray) -> NDArray[np.bool_]:
+        """Which cells are empty (n,)."""
+        names = as_names(column)
+        empty = {name for name in set(names) if not known_as(name, self.how)}
+        return np.array([name in empty for name in names], dtype=bool)
 
     @property
     def parts(self) -> list[str]:
@@ -174,17 +188,23 @@ class CategoryCode:
         by_key = {known_as(level, self.how): number for level, number in place.items()}
         of_name = {name: place.get(name, by_key.get(known_as(name, self.how), -1)) for name in set(names)}
         places = np.array([of_name[name] for name in names], dtype=np.intp)
-        return (places[:, None] == np.arange(len(self.levels))).astype(np.float64), 0
+        numbers = (places[:, None] == np.arange(len(self.levels))).astype(np.float64)
+        if self.shares:
+            numbers[self.gaps(column)] = self.shares
+        return numbers, 0
 
     def state(self) -> State:
-        return {"levels": list(self.levels), "how": self.how}, {}
+        arrays = {"shares": np.array(self.shares)} if self.shares else {}
+        return {"levels": list(self.levels), "how": self.how}, arrays
 
     @classmethod
     def restored(cls, stored: Stored) -> Self:
         how = stored.optional_text("how")
         if how not in ("", YES_OR_NO, ANY_CASE):
             raise ValueError(f"how must be {YES_OR_NO!r}, {ANY_CASE!r} or nothing, got {how!r}")
-        return cls(tuple(stored.names("levels")), how)
+        levels = tuple(stored.names("levels"))
+        shares = stored.array("shares", "numbers", str(len(levels)), "[0, 1]") if stored.has("shares") else np.empty(0)
+        return cls(levels, how, tuple(shares.tolist()))
 
 
 @dataclass(frozen=True)

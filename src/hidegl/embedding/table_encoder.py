@@ -15,9 +15,19 @@ from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name
 from hidegl.basics.errors import GapsError, RowsError, joined_names
 from hidegl.basics.stored import Stored
-from hidegl.embedding.column_codes import CODES, LEARNED_ROWS, Code, DateCode, NumberCode, Unread, unread_cells
+from hidegl.embedding.column_codes import (
+    CODES,
+    LEARNED_ROWS,
+    CategoryCode,
+    Code,
+    DateCode,
+    NumberCode,
+    Unread,
+    unread_cells,
+)
 from hidegl.embedding.column_kinds import WANTED, Kind, given_kind, kind_of
 from hidegl.embedding.gap_filling import GapFilling
+from hidegl.embedding.random_gaps import are_random
 from hidegl.files.arrow import plain
 from hidegl.files.columns import is_numeric, stacked
 
@@ -32,8 +42,7 @@ class EncodedColumn:
     scale: float
 
     @classmethod
-    def learned(cls, name: str, column: pa.ChunkedArray, kind: Kind, *, scaled: bool) -> Self:
-        code = CODES[kind.name].learned(column, kind)
+    def learned(cls, name: str, column: pa.ChunkedArray, code: Code, *, scaled: bool) -> Self:
         if not scaled:
             return cls(name, code, np.zeros(len(code.parts)), 1.0)
         numbers, _ = code.numbers(column)
@@ -53,9 +62,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     A column that becomes d numbers counts √d: the variances of its numbers sum to √d. That is between columns that all
     count the same and numbers that all count the same. A table of numbers alone is left as it is, because its columns
     may be pixels or an embedding. Empty cells of numbers are filled in from the other columns of their row, if the
-    table to learn from has such gaps, and with the median otherwise. Those of dates get the median, and those of other
-    columns are a category of their own. Columns without information about classes are left out: ids, row numbers, names
-    of rows, codes, and columns with one value.
+    table to learn from has such gaps, and with the median otherwise. Those of dates get the median. Those of categories
+    are a category of their own if they go with other columns, and say nothing if they occur at random. Columns without
+    information about classes are left out: ids, row numbers, names of rows, codes, and columns with one value.
 
     Parameters
     ----------
@@ -118,11 +127,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             reasons = joined_names(f"{name} ({reason})" for name, reason in self.left_out_.items())
             raise ValueError(f"X has no column to learn from, only {reasons or 'nothing'}")
         scaled = scaled or any(kind.name != "number" for kind in used.values())
+        codes = {name: CODES[kind.name].learned(table.column(name), kind) for name, kind in used.items()}
+        few = table.take(np.arange(0, len(table), -(-len(table) // LEARNED_ROWS) or 1))
+        codes = {**codes, **without_random_gaps(codes, few)}
         self.encoded_ = [
-            EncodedColumn.learned(name, table.column(name), kind, scaled=scaled) for name, kind in used.items()
+            EncodedColumn.learned(name, table.column(name), code, scaled=scaled) for name, code in codes.items()
         ]
         self._filling = None
-        few = table.take(np.arange(0, len(table), -(-len(table) // LEARNED_ROWS) or 1))
         numbers, gaps = self._with_medians(few)
         self._filling = GapFilling.learned(numbers, gaps, self._places)
         return self
@@ -228,6 +239,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not encoder.columns or len(set(encoder.columns)) < len(encoder.columns):
             raise ValueError("the columns of the encoder must be there, and have different names")
         return encoder
+
+
+def without_random_gaps(codes: dict[str, Code], table: pa.Table) -> dict[str, Code]:
+    """The codes of categories whose empty cells occur at random, without a category for these."""
+    asked = {name: code for name, code in codes.items() if isinstance(code, CategoryCode) and "" in code.levels}
+    if not asked:
+        return {}
+    numbers = {name: code.numbers(table.column(name))[0] for name, code in codes.items()}
+    for name, code in codes.items():
+        if isinstance(code, NumberCode | DateCode):
+            gaps = ~np.isfinite(code.values(table.column(name)))
+            numbers[name] = np.column_stack([numbers[name], gaps])
+    others = {name: [found for other, found in numbers.items() if other != name] for name in asked}
+    return {
+        name: code.with_shares(table.column(name))
+        for name, code in asked.items()
+        if len(code.levels) > 1 and are_random(code.gaps(table.column(name)), others[name])
+    }
 
 
 def as_table(X: Any) -> pa.Table:
