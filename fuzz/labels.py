@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import shutil
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -19,8 +20,14 @@ from hidegl.files.opening import open_table
 ROWS, LABELLED, PER_CASE = 4000, 300, 30
 """Of these rows, this number is labelled, again and again: a model of more labels needs more memory."""
 
-WARM, FLAT = 600, 30e6
-"""After so many labels, memory grows by at most so many bytes."""
+FLAT = 30e6
+"""Once all rows to label have a label, memory grows by at most so many bytes."""
+
+MEASURED = 5
+"""Memory is measured this number of times with all labels before it must no longer grow."""
+
+PATIENCE = 50.0
+"""The maximum number of seconds until the model has learned from all labels."""
 
 labelled: Labelled | None = None
 
@@ -34,16 +41,29 @@ class Labelled:
         self.session: Session = open_session(self.path)
         self.session.start()
         self.names: dict[int, str] = {}
-        self.n_given, self.base = 0, 0
+        self.n_given, self.n_full, self.base = 0, 0, 0
+
+    def learn(self) -> bool:
+        """Wait until the model has learned from the newest labels: before that, it is still to take the memory that it
+        needs. On a busy machine that may be a thousand labels later.
+        """
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            now = self.session.learner.now
+            if now.is_best and now.trust is not None and now.trust.version == self.session.state()["version"]:
+                return True
+            time.sleep(0.01)
+        return False
 
     def growth(self) -> float:
-        """By how many bytes the memory in use has grown since the first labels."""
+        """By how many bytes the memory in use has grown since all rows have labels. The model must have learned."""
         statm = Path("/proc/self/statm")
         if not statm.exists():
             return 0
         now = int(statm.read_text().split()[1]) * resource.getpagesize()
-        if self.n_given <= WARM:
+        if self.n_full < MEASURED:
             self.base = max(self.base, now)
+            self.n_full += len(self.names) >= 0.9 * LABELLED
         return now - self.base
 
 
@@ -82,5 +102,7 @@ def case(folder: Path, rng: Rng) -> str | None:
         return "the labels are not those that were given"
     if (n := on_disk(labelled.path)) != len(names):
         return f"{n} of {len(names)} labels are on disk"
+    if not labelled.learn():
+        return f"the model has not learned from {len(names)} labels in {PATIENCE:.0f} s"
     growth = labelled.growth()
     return f"memory grew by {growth / 1e6:.0f} MB in {labelled.n_given} labels" if growth > FLAT else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
-from fuzz.running import CAMPAIGNS, run
+from fuzz import labels
+from fuzz.running import CAMPAIGNS, rng_of, run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and signals are those of Unix")
 
@@ -56,3 +58,21 @@ def test_crashes_hangs_and_errors_are_findings(tmp_path, monkeypatch):
         "case 3: wrong",
         "case 4: OSError: raw (fuzz_of_tests.py:9)",
     ]
+
+
+def test_memory_that_grows_with_labels_is_a_finding(tmp_path, monkeypatch):
+    """Such as a session that never frees 4 MB of each state."""
+    monkeypatch.setattr(labels, "LABELLED", 30)
+    monkeypatch.setattr(labels, "MEASURED", 1)
+    labels.prepare(tmp_path)
+    session, kept = labels.labelled.session, []
+    try:
+        assert labels.case(tmp_path, rng_of(0, 0)) is None
+        assert labels.case(tmp_path, rng_of(0, 1)) is None
+        assert labels.labelled.n_full >= 1
+        state = session.state
+        monkeypatch.setattr(session, "state", lambda: (kept.append(np.ones(500_000)), state())[1])
+        assert "memory grew by" in labels.case(tmp_path, rng_of(0, 2))
+    finally:
+        session.stop()
+        labels.labelled = None

@@ -279,7 +279,7 @@ def test_empty_cells_are_a_category_only_if_they_go_with_other_columns():
         *("asked: empty", "asked: no", "asked: yes"),
     ]
     empty = at_random == None  # noqa: E711
-    np.testing.assert_allclose(found[empty, 1:3], 0, atol=1e-9)  # the middle of the column: they say nothing
+    np.testing.assert_allclose(found[empty, 1:3], 0, atol=1e-9)  # the mean of the column
     again = TableEncoder.restored(Stored(*encoder.__hidegl_state__()))
     np.testing.assert_array_equal(again.transform(table), found)
     whole = TableEncoder().fit(pa.table({"size": size, "smokes": names.astype(str)}))

@@ -141,11 +141,13 @@ def store_of(data: Path) -> Path:
 def session_of(task: Task, screen: Screen, as_image: str | None, *, effort: str, seed: int) -> Session:
     """The session of a file, with the labels in the data."""
     from hidegl.annotation.label_store import LabelStore
+    from hidegl.basics.memory import limit_arenas
     from hidegl.browser.pixel_images import shape_of_text
     from hidegl.browser.row_contents import RowContents
     from hidegl.browser.said import SaidOfRows
     from hidegl.browser.session import Session
 
+    limit_arenas()
     chosen = task.columns
     contents = RowContents(
         task.table,

@@ -140,7 +140,7 @@ class NumberCode:
 
 @dataclass(frozen=True)
 class CategoryCode:
-    """Categories, one-hot. Rare and new names have zeros only; an empty cell is a category, or it says nothing."""
+    """Categories, one-hot. Rare and new names have zeros only; an empty cell is a category, or the mean."""
 
     levels: tuple[str, ...]
     how: str = ""
@@ -163,7 +163,7 @@ class CategoryCode:
         return found if "" in found.levels else found.with_shares(column)
 
     def with_shares(self, column: pa.ChunkedArray) -> Self:
-        """The same, but an empty cell says nothing."""
+        """The same, but an empty cell becomes the mean of the column."""
         code = replace(self, levels=tuple(level for level in self.levels if level), shares=())
         numbers = code.numbers(column)[0][~self.gaps(column)]
         return replace(code, shares=tuple((numbers.sum(axis=0) / max(len(numbers), 1)).tolist()))

@@ -1,6 +1,6 @@
 """Empty cells that occur at random. A column of categories has a category for empty cells only if these go with other
-columns: then they may say something about the classes, which go with other columns, too. Empty cells at random say
-nothing, and a category for them would move their rows away from all others.
+columns: then they may carry information about the classes, which go with other columns, too. Empty cells at random
+carry none, and a category for them would move their rows away from all others.
 
 For each other column j with d_j numbers, F = (R²_j / d_j) / ((1 − R²_j) / (n − d_j − 1)) of the regression of the gaps.
 """

@@ -63,7 +63,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     count the same and numbers that all count the same. A table of numbers alone is left as it is, because its columns
     may be pixels or an embedding. Empty cells of numbers are filled in from the other columns of their row, if the
     table to learn from has such gaps, and with the median otherwise. Those of dates get the median. Those of categories
-    are a category of their own if they go with other columns, and say nothing if they occur at random. Columns without
+    are a category of their own if they go with other columns, and the mean of the column otherwise. Columns without
     information about classes are left out: ids, row numbers, names of rows, codes, and columns with one value.
 
     Parameters
