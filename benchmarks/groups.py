@@ -1,11 +1,11 @@
 """Tables, texts and vectors, compared with logistic regression: accuracy, log-loss, and whether promises are kept.
 
-    HIDEGL_DATA=folder python benchmarks/groups.py EFFORT FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/groups.py EFFORT FIRST LAST [DATA ...] [--ours] [--jobs N] [--block DRAWS]
 
 Appends a line to results/groups.jsonl for each method, set, number of labels and draw, and leaves out those that
 are there. Draws from 1,000 on are for the report, earlier ones for development. All methods see the same vectors: of a
 table those of `TableEncoder`, of texts their embeddings. Labels are drawn by class, equally many of each; at random, at
-least one of each class; or purely at random, so that classes may be without a label.
+least one of each class; or purely at random, so that classes may be without a label. --ours leaves out the peers.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from encoded_tables import encoded
 from harness import RECORDS, data
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.embedding import TableEncoder
+from processes import blocks, flag, heavy_first, in_processes, option
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STORE = "groups"
 
@@ -69,10 +73,10 @@ OURS, PEER, PEER_CV = "hidegl", "logistic regression", "logistic regression, C b
 
 
 def main() -> None:
+    jobs, size, ours = option("--jobs", 1), option("--block", 100), flag("--ours")
     effort, draws = sys.argv[1], range(int(sys.argv[2]), int(sys.argv[3]) + 1)
-    warnings.simplefilter("ignore")
-    for name in sys.argv[4:] or list(GROUPS):
-        run(name, effort, draws)
+    names = heavy_first(sys.argv[4:] or GROUPS)
+    in_processes(run, [(name, effort, block, ours) for block in blocks(draws, size) for name in names], jobs)
 
 
 # Measuring
@@ -86,10 +90,11 @@ def cells_of(name: str, y: NDArray[Any]) -> list[tuple[str, int]]:
     return cells + ([(PURE, 1)] if name in PURE_SETS else [])
 
 
-def run(name: str, effort: str, draws: range) -> None:
+def run(name: str, effort: str, draws: range, ours: bool) -> None:
+    warnings.simplefilter("ignore")
     done = {(r["who"], r["data"], r["effort"], r["kind"], r["per_class"], r["draw"]) for r in RECORDS.trials(STORE)}
     X, y, options = problem(name)
-    peers = {PEER: single, PEER_CV: by_cross_validation}
+    peers = {} if ours else {PEER: single, PEER_CV: by_cross_validation}
     model, scaled = None, StandardScaler().fit_transform(X) if GROUPS[name] != "texts" else X
     for kind, per_class in cells_of(name, y):
         for draw in draws:
@@ -123,6 +128,10 @@ def problem(name: str) -> tuple[NDArray[Any], NDArray[np.intp], dict[str, Any]]:
             X = X.astype(np.float32)
             X /= np.linalg.norm(X, axis=1, keepdims=True)
         return X, np.asarray(y).astype(np.intp), {}
+    if (found := encoded(name)) is not None:
+        return found
+    import pandas as pd
+
     table = pd.read_csv(Path(os.environ["HIDEGL_DATA"]) / "tables" / f"{name}.csv")
     y = pd.factorize(table.pop("target"), sort=True)[0]
     encoder = TableEncoder().fit(table)
@@ -185,6 +194,8 @@ NAMES = {"balanced": "by class", "random": "at random"}
 
 
 def groups_tables() -> dict[str, str]:
+    import pandas as pd
+
     records = pd.DataFrame(RECORDS.trials(STORE))
     records = records[records.draw.isin(REPORT)]
     records["group"] = records.data.map(GROUPS)

@@ -27,7 +27,9 @@ from hidegl.paper.store import Store
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-RESULTS = ROOT / "benchmarks" / "results"
+RESULTS = Path(os.environ.get("HIDEGL_RESULTS") or ROOT / "benchmarks" / "results")
+"""Where results are read and stored. A run on another machine can write into an empty folder (`merge.py` adds it)."""
+
 PEERS = ("graphlearning", "annoy", "dask", "distributed", "pyarrow", "torch", "triton")
 RECORDS = Store(RESULTS)
 """Lists of records: `RECORDS.trials(name)` and `RECORDS.append(name, records)`."""

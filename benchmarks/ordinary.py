@@ -15,19 +15,20 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
+from encoded_tables import table
 from groups import by_cross_validation
 from harness import DOCS, store, stored, with_tables
 from hidegl import AutoHiDeGL
 from hidegl.basics.whole_files import replacing
 from hidegl.datasets import draw_labels, hide_labels
-from tables import KINDS, read
+
+KINDS = {"balanced": "by class", "random": "at random"}
 
 SETS = {
     "HSAUR/skulls": "epoch",
@@ -64,15 +65,19 @@ def main() -> None:
 
 
 def problem(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    table = read(name)
-    y = table.pop(SETS[name])
-    table = table.select_dtypes("number").assign(y=y).dropna()
-    codes = pd.factorize(table.pop("y"), sort=True)[0]
-    return table.to_numpy(dtype=float), codes
+    import pandas as pd
+
+    from tables import read
+
+    rows = read(name)
+    y = rows.pop(SETS[name])
+    rows = rows.select_dtypes("number").assign(y=y).dropna()
+    codes = pd.factorize(rows.pop("y"), sort=True)[0]
+    return rows.to_numpy(dtype=float), codes
 
 
 def measured(name: str) -> list[dict[str, Any]]:
-    X, y = problem(name)
+    X, y, _ = table(name)
     model, scaled, n_classes = AutoHiDeGL(random_state=0).fit(X), StandardScaler().fit_transform(X), len(np.unique(y))
     cells = []
     for kind in KINDS:
@@ -105,6 +110,8 @@ def trial(model: AutoHiDeGL, X: NDArray[Any], y: NDArray[Any], labelled: NDArray
 
 
 def tables() -> dict[str, str]:
+    import pandas as pd
+
     cells = pd.DataFrame(stored("ordinary")["cells"])
     shown = ["hidegl", *PEERS, "expected", "interval holds"]
     lines = [f"| labels | {' | '.join(shown)} |", f"|---|{'---|' * len(shown)}"]

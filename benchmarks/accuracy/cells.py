@@ -1,12 +1,12 @@
 """AutoHiDeGL's accuracy and calibration, cell by cell (data set × label count), with no test label seen.
 
-    HIDEGL_DATA=folder python benchmarks/accuracy/cells.py run EFFORT FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/accuracy/cells.py run EFFORT FIRST LAST [DATA ...] [--jobs N] [--block DRAWS]
     python benchmarks/accuracy/cells.py show EFFORT FIRST LAST
     HIDEGL_DATA=folder python benchmarks/accuracy/cells.py times
 
 `run` appends a line for each cell and draw of labels FIRST to LAST to results/accuracy.jsonl, and leaves out those that
 are there. Draws from 1,000 on are for the report, earlier ones for development. The models do not depend on the labels:
-one fit serves all draws of a set.
+one fit serves all draws of a set, or of a block of draws with --block.
 `times` stores what each effort takes on MNIST, from pixels to labels, in results/efforts.json.
 """
 
@@ -29,6 +29,7 @@ from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.ensemble.members import EFFORTS
 from hidegl.questions.acceptance import expected_calibration_error
+from processes import blocks, heavy_first, in_processes, option
 
 STORE = "accuracy"
 
@@ -95,17 +96,18 @@ def main() -> None:
     if sys.argv[1:] == ["times"]:
         times()
         return
+    jobs, size = option("--jobs", 1), option("--block", 100)
     command, effort, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     draws = range(first, last + 1)
     if command == "show":
         show(effort, draws)
         return
-    warnings.simplefilter("ignore")
-    for name in sys.argv[5:] or list(dict.fromkeys([*CELLS, *OTHERS, *GRID])):
-        run(name, effort, draws)
+    names = heavy_first(sys.argv[5:] or dict.fromkeys([*CELLS, *OTHERS, *GRID]))
+    in_processes(run, [(name, effort, block) for block in blocks(draws, size) for name in names], jobs)
 
 
 def run(name: str, effort: str, draws: range) -> None:
+    warnings.simplefilter("ignore")
     done = {(r["data"], r["effort"], r["labels"], r["draw"]) for r in RECORDS.trials(STORE)}
     missing = [(n, draw) for draw in draws for n in counts_of(name) if (name, effort, n, draw) not in done]
     if not missing:
