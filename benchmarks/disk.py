@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,24 @@ from harness import memory, store
 from hidegl import AutoHiDeGL
 
 SIZES = (500_000, 1_000_000, 2_000_000, 4_000_000)
+
+
+class PeakMemory:
+    """The most private megabytes while a block ran, beyond those before it."""
+
+    def __enter__(self) -> Self:
+        self.peak, self._before, self._ended = 0.0, memory("RssAnon"), threading.Event()
+        self._watcher = threading.Thread(target=self._watch)
+        self._watcher.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.02):
+            self.peak = max(self.peak, memory("RssAnon") - self._before)
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watcher.join()
 
 
 def main() -> None:
@@ -48,21 +66,13 @@ def one_fit(path: str) -> dict[str, Any]:
     y = np.where(np.arange(len(truth)) < 100, truth, -1).astype(np.int16)
     warm = np.random.default_rng(0).normal(size=(3000, 64)).astype(np.float32)
     AutoHiDeGL("quick", random_state=0).fit(warm, np.where(np.arange(3000) < 40, np.arange(3000) % 2, -1))
-    before, begun, peaks, ended = memory("RssAnon"), time.process_time(), [0.0], threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(0.02):
-            peaks.append(memory("RssAnon"))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    model = AutoHiDeGL("quick", random_state=0).fit(path, y)
-    model.write_labels(Path(path).with_name("out.npy"))
-    ended.set()
-    watcher.join()
+    begun = time.process_time()
+    with PeakMemory() as used:
+        model = AutoHiDeGL("quick", random_state=0).fit(path, y)
+        model.write_labels(Path(path).with_name("out.npy"))
     found = np.load(Path(path).with_name("out.npy"))["label"]
     return {
-        "private_megabytes": round(max(peaks) - before),
+        "private_megabytes": round(used.peak),
         "cpu_seconds": round(time.process_time() - begun, 1),
         "percent_right": round(100 * float(np.mean(found[y < 0] == truth[y < 0])), 2),
     }

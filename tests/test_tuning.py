@@ -62,8 +62,7 @@ def network(small_network, monkeypatch):
     """The path of the small network, which learns fast."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(tuning, "RATE", 3e-2)
-    monkeypatch.setattr(tuning, "STEPS", 60)
-    monkeypatch.setattr(tuning, "FOLD_STEPS", 10)
+    monkeypatch.setattr(tuning, "STEPS", 30)
     return small_network
 
 
@@ -108,7 +107,7 @@ def test_each_fold_has_vectors_of_a_network_that_has_not_seen_it(tuned, network)
     for fold, vectors in enumerate(learned.vectors):
         seen = learned.folds != fold
         own = [TEXTS[row] for row in labels.rows[seen]]
-        without = TunedNetwork.learned(network, own, labels.given[seen], tuning.FOLD_STEPS, 0)
+        without = TunedNetwork.learned(network, own, labels.given[seen], 0)
         np.testing.assert_allclose(without.embed([TEXTS[row] for row in learned.rows]), vectors, atol=1e-5)
 
 
@@ -160,7 +159,7 @@ def test_guesses_add_to_the_labels(network):
     labels = Labels.read(Y, 120)
     rows = [*labels.rows, *(row for row in range(120) if row % 2 and Y[row] is None)]
     codes = np.unique(TOPICS, return_inverse=True)[1][rows]
-    expected = TunedNetwork.learned(network, [TEXTS[row] for row in rows], codes, tuning.STEPS, 0)
+    expected = TunedNetwork.learned(network, [TEXTS[row] for row in rows], codes, 0)
     np.testing.assert_array_equal(embedder.way_.tuned.changes, expected.changes)
     np.testing.assert_array_equal(embedder.learned_["tuned"].rows[:24], labels.rows)
     with pytest.raises(ValueError, match="guesses must be of classes that have a label, got 'snow'"):

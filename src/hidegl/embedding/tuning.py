@@ -44,10 +44,10 @@ SHARE, TEMPERATURE = 0.3, 0.1
 RATE, WARM_UP, WEIGHT_DECAY, LARGEST_GRADIENT = 5e-5, 0.1, 0.01, 1.0
 """The parameters of AdamW. The learning rate rises over a tenth of the steps, and falls to 0 over the others."""
 
-STEPS, FOLDS, FOLD_STEPS = 60, 3, 40
-"""The folds have two thirds of the labels, and two thirds of the steps."""
+STEPS, FOLDS = 40, 3
+"""Every network takes as many steps. One with more would be more confident than those that judge it."""
 
-N_STEPS = STEPS + FOLDS * FOLD_STEPS
+N_STEPS = STEPS * (1 + FOLDS)
 """The number of steps of `tune`."""
 
 MOST_TOKENS = 64
@@ -106,7 +106,7 @@ class TunedNetwork:
         return vectors
 
     @classmethod
-    def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], n_steps: int, seed: int) -> Self:
+    def learned(cls, source: str, texts: list[str], codes: NDArray[np.intp], seed: int) -> Self:
         """Tune by texts with class numbers."""
         import torch
 
@@ -118,11 +118,11 @@ class TunedNetwork:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             network.train()
-            for step in range(n_steps):
+            for step in range(STEPS):
                 batch = batch_of(codes, rng)
                 loss = contrast(vectors_of(network, [texts[place] for place in batch]), codes[batch])
                 for group in optimizer.param_groups:
-                    group["lr"] = RATE * rate_at((step + 1) / n_steps)
+                    group["lr"] = RATE * rate_at((step + 1) / STEPS)
                 optimizer.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(weights, LARGEST_GRADIENT)
@@ -151,16 +151,16 @@ def tune(
     folds = folds_by_class(labels.given, rng)
     guessed, guessed_codes = known_guesses(labels, guesses)
 
-    def tuned_without(fold: int | None, n_steps: int) -> TunedNetwork:
+    def tuned_without(fold: int | None) -> TunedNetwork:
         kept = folds != fold
         own = [texts[row] for row in (*labels.rows[kept], *guessed)]
-        return TunedNetwork.learned(source, own, np.concatenate([labels.given[kept], guessed_codes]), n_steps, seed)
+        return TunedNetwork.learned(source, own, np.concatenate([labels.given[kept], guessed_codes]), seed)
 
     others = np.sort(rng.choice(free, min(OTHERS, len(free)), replace=False))
     rows = np.concatenate([labels.rows, others])
     shown = [texts[row] for row in rows]
-    vectors = [tuned_without(fold, FOLD_STEPS).embed(shown) for fold in range(folds.max() + 1)]
-    return tuned_without(None, STEPS), LearnedView(rows, folds, np.stack(vectors))
+    vectors = [tuned_without(fold).embed(shown) for fold in range(folds.max() + 1)]
+    return tuned_without(None), LearnedView(rows, folds, np.stack(vectors))
 
 
 def known_guesses(labels: Labels, guesses: Labels | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from hidegl.basics.linalg import Matrix
 from hidegl.ensemble.class_shares import ClassShares
-from hidegl.ensemble.kernel_expert import COMPARED_LABELS, Comparison, Ridges, kernels_of, sorted_sample
+from hidegl.ensemble.kernel_expert import COMPARED_LABELS, PENALTIES, Comparison, Ridges, kernels_of, sorted_sample
 from hidegl.ensemble.posterior import Evidence
 from hidegl.ensemble.sample import RowSample
 from hidegl.rows.local import LocalRows
@@ -53,11 +54,12 @@ class UnseenScores:
             return None
         log_shares, judged = np.log(shares.mean), labels.can_be_judged
         comparison = Comparison.of(scores, labels.given[compared], judged[compared], log_shares)
-        if len(compared) < len(used):
-            scores = scores_by_networks(view, labels, place, fold, used)
-            assert scores is not None
-            return cls(place >= 0, comparison, comparison.of_unseen(len(used)).held_out(scores))
-        return cls(place >= 0, comparison, comparison.held_out(scores))
+        if len(compared) == len(used):
+            return cls(place >= 0, comparison, comparison.held_out(scores))
+        number, penalty, slope = comparison.best()
+        by_best = scores_by_networks(view, labels, place, fold, used, number)
+        assert by_best is not None
+        return cls(place >= 0, comparison, log_softmax(slope * by_best[PENALTIES.index(penalty)] + log_shares, axis=1))
 
     def evidence(self, own: Matrix) -> Evidence:
         """The evidence for an expert of the view. `own` has its held-out scores (l, c), which are used for labels that
@@ -69,9 +71,15 @@ class UnseenScores:
 
 
 def scores_by_networks(
-    view: LearnedView, labels: Labels, place: NDArray[np.intp], fold: NDArray[np.intp], used: NDArray[np.intp]
+    view: LearnedView,
+    labels: Labels,
+    place: NDArray[np.intp],
+    fold: NDArray[np.intp],
+    used: NDArray[np.intp],
+    chosen: int | None = None,
 ) -> Matrix | None:
-    """The scores of some labels by all kernels and penalties (m, ·, c), each from the others by a network without it.
+    """The scores of some labels by all kernels and penalties (m, ·, c), each from the others by a network without it;
+    or by all penalties of the chosen kernel, given its number.
 
     Labels have an index in the vectors of the view, and a fold. Scores are 0 if too few labels are left to learn from;
     None if all are.
@@ -84,7 +92,8 @@ def scores_by_networks(
         X = prepared(vectors).astype(np.float64)
         sample = RowSample(np.arange(len(X)), SideBySide.of(np.zeros((len(X), 1))), len(X), LocalRows(X))
         Y = labels.one_hot[seen] - labels.one_hot[seen].mean(axis=0)
-        ridges = [Ridges.of(kernel, X[place[seen]], Y) for kernel in kernels_of(sample)]
+        kernels = kernels_of(sample)
+        ridges = [Ridges.of(kernel, X[place[seen]], Y) for kernel in (kernels if chosen is None else [kernels[chosen]])]
         found = np.concatenate([ridge.predict(X[place[hidden]]) for ridge in ridges])
         if scores is None:
             scores = np.zeros((len(found), len(used), found.shape[2]))

@@ -41,8 +41,11 @@ EMBEDDING = "reading texts and images"
 EMBEDDED_COLUMNS = 150
 """The approximate number of columns of prepared vectors of embedders."""
 
-TOLERANCE = 1e-2
-"""The tolerance for points of a member. Because members are averaged, it can be larger than HiDeGL's."""
+TOLERANCE, MOST_ITERATIONS = 1e-2, 8
+"""The tolerance for points of a member, and the maximum number of iterations of a stage. Because members are averaged,
+the tolerance can be larger than HiDeGL's. Most rows converge in 3 to 8 iterations. Only in clusters without structure
+of their own do points move longer, which changes no labels.
+"""
 
 
 def n_members(effort: str, n_views: int = 1) -> int:
@@ -62,7 +65,16 @@ def member_plans(
         for most in (FURTHER if number else EFFORTS)[effort]:
             k = within_memory(min(most, max(n_rows // ROWS_PER_POINT, 1)), n_models, n_labels)
             widening = WIDER if n_rows < FEW_ROWS * k else 1.0
-            plans.append(LearningPlan(k, tol=TOLERANCE, widening=widening, columns=columns))
+            plans.append(
+                LearningPlan(
+                    k,
+                    max_iter=MOST_ITERATIONS,
+                    tol=TOLERANCE,
+                    must_converge=False,
+                    widening=widening,
+                    columns=columns,
+                )
+            )
     return plans
 
 

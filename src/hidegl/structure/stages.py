@@ -30,7 +30,7 @@ ROWS_PER_POINT, FEWER_PER_POINT, MANY_ROWS = 256, 64, 100_000
 them. With few points, more rows gain accuracy and cost little; with many points they gain none.
 """
 
-EXPECTED_ITERATIONS = 10
+EXPECTED_ITERATIONS = 7
 """The number of iterations of the last stage for estimates of the time."""
 
 SECONDS_A_PRODUCT, SECONDS_A_ROW, LABELLING_SECONDS = 2e-11, 2e-7, 1.0
@@ -62,6 +62,9 @@ class LearningPlan:
     learning_rows: int | str | None = "auto"
     max_iter: int = 100
     tol: float = 3e-3
+    must_converge: bool = True
+    """Whether the user is warned if max_iter is reached."""
+
     widening: float = 1.0
     """The factor by which σ is multiplied after the learning."""
 
