@@ -102,8 +102,6 @@ def one_draw(
     kind: str,
     draw: int,
 ) -> dict[str, Any]:
-    from cleanlab.rank import get_label_quality_scores
-
     rng = np.random.default_rng(draw)
     labelled = draw_labels(y, n_labels, seed=draw)
     labels = hide_labels(y, labelled)
@@ -118,7 +116,7 @@ def one_draw(
     wrong, suspicion = np.isin(at, changed), np.array([label.suspicion for label in judged])
     names, codes = np.unique(labels[at], return_inverse=True)
     P = cross_val_predict(LogisticRegression(max_iter=500), rows[at], codes, cv=5, method="predict_proba")
-    quality = get_label_quality_scores(codes, P) if P.shape[1] == len(names) else np.zeros(len(at))
+    quality = label_quality(codes, P) if P.shape[1] == len(names) else np.zeros(len(at))
     return {
         "suspicion": suspicion,
         "wrong": wrong,
@@ -126,6 +124,15 @@ def one_draw(
         "ours": float(average_precision_score(wrong, suspicion)),
         "cleanlab": float(average_precision_score(wrong, 1 - quality)),
     }
+
+
+def label_quality(codes: NDArray[np.intp], P: NDArray[np.float64]) -> NDArray[np.float64]:
+    """cleanlab's score of each label; where cleanlab is not installed, its default, the probability of the label."""
+    try:
+        from cleanlab.rank import get_label_quality_scores
+    except ImportError:
+        return P[np.arange(len(codes)), codes]
+    return get_label_quality_scores(codes, P)
 
 
 def most_similar(rows: NDArray[Any], y: NDArray[Any], n_classes: int) -> NDArray[np.intp]:

@@ -1,12 +1,14 @@
 """Labels on rows that `suggest` names, beside labels on random rows and on those that other methods choose.
 
-    HIDEGL_DATA=folder python benchmarks/suggest.py run [mnist usps …]    appends to results/suggest.jsonl
-    HIDEGL_DATA=folder python benchmarks/suggest.py gains [mnist usps …]  appends to results/gains.jsonl
-    python benchmarks/suggest.py page                                     docs/choosing_labels.md and its plot
+    HIDEGL_DATA=folder python benchmarks/suggest.py run [mnist …] [--jobs N]     appends to results/suggest.jsonl
+    HIDEGL_DATA=folder python benchmarks/suggest.py others [g241c …] [--jobs N]  the same for sets that do not cluster
+    HIDEGL_DATA=folder python benchmarks/suggest.py gains [mnist …] [--jobs N]   appends to results/gains.jsonl
+    python benchmarks/suggest.py page                                            docs/choosing_labels.md and its plot
 
 All rows are labelled by the same AutoHiDeGL(), which sees the labels of the chosen rows only. Labels are asked for in
 rounds: 1, 2, 5 and 10 per class in all. The other methods are those of scikit-activeml; they see at most 5,000 rows,
-prepared as ours are, and may choose among these.
+prepared as ours are, and may choose among these. `others` compares hidegl with random rows only: rows that hardly
+cluster by class, and the 32 tables of groups.py and ordinary.py.
 """
 
 from __future__ import annotations
@@ -22,20 +24,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import encoded_tables
+from groups import GROUPS
+from groups import problem as group_problem
 from harness import RECORDS
 from hidegl import AutoHiDeGL
 from hidegl.basics.linalg import Vector
 from hidegl.datasets import accuracy, draw_labels, hide_labels, load_data_set
 from hidegl.questions.suggestions import representatives
 from hidegl.structure.preparation import prepared
+from processes import heavy_first, in_processes, option
 
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
 BUDGETS = (1, 2, 5, 10)
 RANDOM_BUDGETS = (1, 2, 5, 8, 10, 15)
+NOT_CLUSTERED = ("g241c", "cr", "amazon")
 FITS = range(1000, 1003)
 """Seeds of the fits. Nothing was chosen on them."""
 
-DRAWS_PER_FIT = 2
+DRAWS_PER_FIT, DRAWS_OF_OTHERS = 2, 10
 MOST_ROWS = 5_000
 """That the other methods see: some of them take n×n numbers."""
 
@@ -48,9 +55,9 @@ class Problem:
     fit: int
 
     def __post_init__(self) -> None:
-        self.X, self.y = load_data_set(self.name)
+        self.X, self.y, options = problem_of(self.name)
         self.n_classes = len(np.unique(self.y))
-        self.model = AutoHiDeGL(random_state=self.fit).fit(self.X)
+        self.model = AutoHiDeGL(random_state=self.fit, **options).fit(self.X)
 
     @cached_property
     def some(self) -> NDArray[np.intp]:
@@ -69,6 +76,12 @@ class Problem:
 
     def accuracy(self, rows: NDArray[np.intp]) -> float:
         return accuracy(self.labelled(rows).transduction_, self.y, rows)
+
+
+def problem_of(name: str) -> encoded_tables.Problem:
+    if name in SETS:
+        return *load_data_set(name), {}
+    return group_problem(name) if GROUPS.get(name) in ("texts", "vectors") else encoded_tables.table(name)
 
 
 Choice = Callable[[Problem, NDArray[np.intp], int], NDArray[np.intp]]
@@ -154,25 +167,30 @@ CHOICES: dict[str, Choice] = {
 # Runs
 
 
-def run(names: list[str]) -> None:
-    done = {(r["data"], r["fit"], r["choice"]) for r in RECORDS.trials("suggest")}
-    for fit in FITS:
-        for name in names or SETS:
-            missing = [choice for choice in ("random", *CHOICES) if (name, fit, choice) not in done]
-            if not missing:
-                continue
-            problem = Problem(name, fit)
-            for choice in missing:
-                records = at_random(problem) if choice == "random" else in_rounds(problem, choice)
-                RECORDS.append("suggest", records)
-                told = {record["per_class"]: round(record["accuracy"], 1) for record in records}
-                print(name, fit, choice, told, f"{sum(r['seconds'] for r in records):.1f} s", flush=True)
+def run(name: str, fit: int) -> None:
+    warnings.simplefilter("ignore")
+    done = {r["choice"] for r in RECORDS.trials("suggest") if (r["data"], r["fit"]) == (name, fit)}
+    choices = ("random", *CHOICES) if name in SETS else ("random", OURS)
+    missing = [choice for choice in choices if choice not in done]
+    if not missing:
+        return
+    problem = Problem(name, fit)
+    for choice in missing:
+        records = at_random(problem) if choice == "random" else in_rounds(problem, choice)
+        RECORDS.append("suggest", records)
+        shown = {record["per_class"]: round(record["accuracy"], 1) for record in records}
+        print(name, fit, choice, shown, f"{sum(r['seconds'] for r in records):.1f} s", flush=True)
+
+
+def budgets_of(problem: Problem, budgets: tuple[int, ...]) -> list[int]:
+    """Those that are at most half of the rows."""
+    return [n for n in budgets if n * problem.n_classes <= len(problem.y) // 2]
 
 
 def in_rounds(problem: Problem, choice: str) -> list[dict[str, Any]]:
     rows = np.empty(0, dtype=np.intp)
     records = []
-    for per_class in BUDGETS:
+    for per_class in budgets_of(problem, BUDGETS):
         begun = time.perf_counter()
         new = CHOICES[choice](problem, rows, per_class * problem.n_classes - len(rows))
         taken = time.perf_counter() - begun
@@ -184,58 +202,62 @@ def in_rounds(problem: Problem, choice: str) -> list[dict[str, Any]]:
 def at_random(problem: Problem) -> list[dict[str, Any]]:
     """Any rows; classes without a label are missed, as they would be."""
     records = []
-    for draw in range(DRAWS_PER_FIT):
+    for draw in range(DRAWS_PER_FIT if problem.name in SETS else DRAWS_OF_OTHERS):
         order = np.random.default_rng([problem.fit, draw]).permutation(len(problem.y))
-        for per_class in RANDOM_BUDGETS:
+        for per_class in budgets_of(problem, RANDOM_BUDGETS):
             n = per_class * problem.n_classes
-            if n <= len(order) // 2:
-                records.append({**record(problem, "random", per_class, order[:n], 0.0), "draw": draw})
+            records.append({**record(problem, "random", per_class, order[:n], 0.0), "draw": draw})
     return records
 
 
 def record(problem: Problem, choice: str, per_class: int, rows: NDArray[np.intp], taken: float) -> dict[str, Any]:
     assert len(np.unique(rows)) == per_class * problem.n_classes
+    found = problem.accuracy(rows)
     return {
         "data": problem.name,
         "fit": problem.fit,
         "choice": choice,
         "per_class": per_class,
         "classes": len(np.unique(problem.y[rows])),
-        "accuracy": round(problem.accuracy(rows), 3),
+        "accuracy": round(found, 3),
+        "expected": [round(float(value), 4) for value in problem.model.expected_accuracy_],
+        "kernel_weight": round(float(problem.model.settings_["kernel_weight"]), 3),
         "seconds": round(taken, 2),
     }
 
 
-def gains(names: list[str]) -> None:
+def gains(name: str, fit: int) -> None:
     """What ten more labels are expected to gain, and what they gain: after random labels, and after chosen ones."""
-    for fit in FITS[:1]:
-        for name in names or SETS:
-            problem, records = Problem(name, fit), []
-            for kind in ("random", "chosen"):
-                for per_class in (1, 2, 5, 10):
-                    n = per_class * problem.n_classes
-                    if kind == "chosen":
-                        rows = ours(problem, np.empty(0, dtype=np.intp), n)
-                    else:
-                        rows = draw_labels(problem.y, n, seed=fit)
-                    before = problem.accuracy(rows)
-                    expected = 100 * problem.model.expected_gain(10)
-                    after = problem.accuracy(np.union1d(rows, problem.model.suggest(10)))
-                    found = {"expected": round(expected, 3), "gained": round(after - before, 3)}
-                    records.append({"data": name, "fit": fit, "kind": kind, "per_class": per_class, **found})
-                    print(records[-1], flush=True)
-            RECORDS.append("gains", records)
+    warnings.simplefilter("ignore")
+    problem, records = Problem(name, fit), []
+    for kind in ("random", "chosen"):
+        for per_class in BUDGETS:
+            n = per_class * problem.n_classes
+            if kind == "chosen":
+                rows = ours(problem, np.empty(0, dtype=np.intp), n)
+            else:
+                rows = draw_labels(problem.y, n, seed=fit)
+            before = problem.accuracy(rows)
+            expected = 100 * problem.model.expected_gain(10)
+            after = problem.accuracy(np.union1d(rows, problem.model.suggest(10)))
+            found = {"expected": round(expected, 3), "gained": round(after - before, 3)}
+            records.append({"data": name, "fit": fit, "kind": kind, "per_class": per_class, **found})
+            print(records[-1], flush=True)
+    RECORDS.append("gains", records)
 
 
 def main() -> None:
-    warnings.simplefilter("ignore")
+    jobs, first = option("--jobs", 1), option("--first", FITS[0])
+    fits = range(first, first + len(FITS))
     what, *names = sys.argv[1:] or ["run"]
     if what == "page":
         from suggest_page import write
 
         write()
-    else:
-        {"run": run, "gains": gains}[what](names)
+        return
+    sets = names or (SETS if what != "others" else (*NOT_CLUSTERED, *encoded_tables.names()))
+    work, used = (gains, fits[:1]) if what == "gains" else (run, fits)
+    in_processes(work, [(name, fit) for fit in used for name in heavy_first(sets)], jobs)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What each part of AutoHiDeGL gains: every part is taken away in turn, on development draws.
 
-    HIDEGL_DATA=folder python benchmarks/accuracy/ablations.py [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/accuracy/ablations.py [DATA ...] [--jobs N] [--draws N]
 
 Appends to results/ablations.jsonl the accuracy, log-loss and accepted labels without each part, on the sets of
 benchmarks/groups.py. Structures are learned once for each set, and all parts see the same labels. page.py writes the
@@ -17,7 +17,6 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -33,6 +32,7 @@ from hidegl.ensemble.posterior import Evidence
 from hidegl.ensemble.strays import Strays
 from hidegl.ensemble.unseen import Unseen
 from hidegl.questions import acceptance
+from processes import heavy_first, in_processes, option
 
 STORE = "ablations"
 DRAWS = range(14, 17)
@@ -67,34 +67,37 @@ PARTS: dict[str, Patches] = {
 
 
 def main() -> None:
+    jobs, n_draws = option("--jobs", 1), option("--draws", len(DRAWS))
+    in_processes(run, [(name, draw) for draw in DRAWS[:n_draws] for name in heavy_first(sys.argv[1:] or GROUPS)], jobs)
+
+
+def run(name: str, draw: int) -> None:
     warnings.simplefilter("ignore")
-    for name in sys.argv[1:] or GROUPS:
-        run(name)
-
-
-def run(name: str) -> None:
+    if any((r["data"], r["draw"]) == (name, draw) for r in RECORDS.trials(STORE)):
+        return
     X, y, options = problem(name)
     model, records = AutoHiDeGL(random_state=0, **options).fit(X), []
     for kind, per_class in cells_of(name, y):
         n = per_class * len(np.unique(y))
-        for draw in DRAWS:
-            if kind == PURE:
-                labelled = np.sort(np.random.default_rng(draw).choice(len(y), n, replace=False))
-            else:
-                labelled = draw_labels(y, n, seed=draw, kind=kind)
-            for part, patches in PARTS.items():
-                with ExitStack() as patched:
-                    for owner, attribute, value in patches:
-                        patched.enter_context(patch.object(owner, attribute, value))
-                    found = measured(model, y, labelled)
-                cell = {"part": part, "data": name, "kind": kind, "per_class": per_class, "draw": draw}
-                records.append({**cell, **{of: found[of] for of in ("accuracy", "log_loss", "accepted", "rows")}})
+        if kind == PURE:
+            labelled = np.sort(np.random.default_rng(draw).choice(len(y), n, replace=False))
+        else:
+            labelled = draw_labels(y, n, seed=draw, kind=kind)
+        for part, patches in PARTS.items():
+            with ExitStack() as patched:
+                for owner, attribute, value in patches:
+                    patched.enter_context(patch.object(owner, attribute, value))
+                found = measured(model, y, labelled)
+            cell = {"part": part, "data": name, "kind": kind, "per_class": per_class, "draw": draw}
+            records.append({**cell, **{of: found[of] for of in ("accuracy", "log_loss", "accepted", "rows")}})
     RECORDS.append(STORE, records)
     print(name, "done", flush=True)
 
 
 def ablations_table() -> str:
     """How much worse each group becomes without a part."""
+    import pandas as pd
+
     records = pd.DataFrame(RECORDS.trials(STORE))
     records["group"] = [
         group if kind != PURE else "missing" for group, kind in zip(records.data.map(GROUPS), records.kind, strict=True)

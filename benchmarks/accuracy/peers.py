@@ -1,10 +1,11 @@
 """The peers of AutoHiDeGL on the same rows, as hidegl prepares them, and the same draws of labels, with their defaults.
 
-    HIDEGL_DATA=folder python benchmarks/accuracy/peers.py FIRST LAST [DATA ...] [-- METHOD ...]
+    HIDEGL_DATA=folder python benchmarks/accuracy/peers.py FIRST LAST [DATA ...] [--jobs N] [-- METHOD ...]
 
 Appends a line for each method, cell and draw to results/peers.jsonl, and leaves out those that are there. The 10-NN
 graph of GraphLearning is built once for all draws, outside the seconds, with more neighbours where it falls into
-pieces. "True shares" are those of the test labels, which a user does not have.
+pieces; without annoy, by exact search. With --jobs, the processes share it. "True shares" are those of the test labels,
+which a user does not have.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import cached_property
+from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.linear_model import LogisticRegression, RidgeClassifierCV
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -31,6 +37,7 @@ from harness import RECORDS, data, labelled_rows
 from hidegl.datasets import accuracy, hide_labels
 from hidegl.demo import nearest_labels, spread_labels
 from hidegl.structure.preparation import prepared
+from processes import option
 
 STORE = "peers"
 
@@ -47,7 +54,8 @@ class Problem:
         import graphlearning as gl
 
         for n_neighbours in (10, 20, 40, 80):  # Poisson learning does not converge on a graph in pieces
-            graph = gl.weightmatrix.knn(self.X, n_neighbours)
+            found = None if find_spec("annoy") else exact_neighbours(self.X, n_neighbours)
+            graph = gl.weightmatrix.knn(self.X, n_neighbours, knn_data=found)
             if connected_components(graph, directed=False)[0] == 1:
                 break
         return graph
@@ -55,6 +63,12 @@ class Problem:
     @cached_property
     def true_shares(self) -> NDArray[np.float64]:
         return np.unique(self.y, return_counts=True)[1] / len(self.y)
+
+
+def exact_neighbours(X: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The nearest rows of each, itself among them as GraphLearning wants it, and their distances."""
+    distances, rows = NearestNeighbors(n_neighbors=n, algorithm="brute", n_jobs=-1).fit(X).kneighbors(X)
+    return rows, distances
 
 
 def poisson(problem: Problem, labelled: NDArray[np.intp], shares: NDArray[np.float64] | None) -> NDArray[Any]:
@@ -104,24 +118,41 @@ def chosen_logistic(X: NDArray[Any], y: NDArray[Any], rows: NDArray[np.intp]) ->
 
 
 def main() -> None:
-    arguments = sys.argv[1:]
+    jobs, arguments = option("--jobs", 1), sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     (first, last, *names), methods = arguments[:cut], arguments[cut + 1 :] or list(METHODS)
     warnings.simplefilter("ignore")
     for name in names or CELLS:
         problem = Problem(name)
         done = {(r["data"], r["method"], r["labels"], r["draw"]) for r in RECORDS.trials(STORE)}
-        for n_labels in counts_of(name):
-            for draw in range(int(first), int(last) + 1):
-                for method in methods:
-                    if (name, method, n_labels, draw) not in done:
-                        measure(problem, name, method, n_labels, draw)
+        cells = [
+            (method, n_labels, draw)
+            for draw in range(int(first), int(last) + 1)
+            for n_labels in counts_of(name)
+            for method in methods
+            if (name, method, n_labels, draw) not in done
+        ]
+        if any(method.startswith("Poisson") for method, _, _ in cells):
+            _ = problem.graph
+        if jobs == 1:
+            for cell in cells:
+                measure(problem, name, *cell)
+            continue
+        SHARED[name] = problem  # forked processes find it here
+        with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
+            list(pool.map(measure_shared, [name] * len(cells), cells))
+
+
+SHARED: dict[str, Problem] = {}
+
+
+def measure_shared(name: str, cell: tuple[str, int, int]) -> None:
+    with threadpool_limits(1):
+        measure(SHARED[name], name, *cell)
 
 
 def measure(problem: Problem, name: str, method: str, n_labels: int, draw: int) -> None:
     labelled = labelled_rows(name, problem.y, n_labels, draw)
-    if method.startswith("Poisson"):
-        _ = problem.graph
     begun = time.perf_counter()
     predicted = METHODS[method](problem, labelled)
     seconds = time.perf_counter() - begun
