@@ -313,6 +313,7 @@ def test_arguments_are_left_as_they_are(blobs):
         (["a text", "another text"], "texts"),
         (np.array([["2024-01-01"], ["2024-01-02"]], dtype="datetime64[D]"), "numbers"),
         (np.ma.masked_array(np.eye(2), mask=np.eye(2)), "masked"),
+        (np.eye(2).astype(str), "numbers"),
         ([[1e200, 0.0], [0.0, 1.0]], "size"),
     ],
 )

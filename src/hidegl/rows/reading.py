@@ -200,13 +200,15 @@ def place_of_gaps(X: Any) -> str | None:
 
 
 def check_entries(X: Any) -> None:
-    """Raise an error about entries that would silently be read as numbers: masked ones, and dates."""
+    """Raise an error about entries that are no numbers, some of which would be read as such: masked, dates, texts."""
     if isinstance(X, np.ma.MaskedArray) and (n := int(np.sum(np.ma.getmaskarray(X)))):
         raise RowsError(f"must have no masked entries, got {n:,}: fill them in, or drop such rows", "masked")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise RowsError(
             f"must contain numbers, got {X.dtype}: hidegl.embedding.TableEncoder makes numbers of dates", "numbers"
         )
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "SU":
+        raise RowsError("must contain numbers, got texts: X.astype(float), if these are numbers", "numbers")
 
 
 def is_numeric(column: Any) -> bool:
