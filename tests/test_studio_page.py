@@ -690,6 +690,35 @@ def test_files_are_named_before_they_are_written_and_search_follows_the_typing(b
     tab.close()
 
 
+def test_a_class_without_a_point_is_named_on_the_map_and_facts_are_short(browser, many_texts):
+    _, address = many_texts
+    tab = opened(browser, address)
+    tab.wait_for_selector(".place:text('sea')")
+    tab.evaluate(
+        """import('/page/model.js').then(({ model, take, tell }) => {
+            const { state, colours } = model;
+            const [one, other] = state.classes.map((known) => known.number);
+            model.colours = { ...colours, classes: colours.classes.map((number) => (number === one ? other : number)) };
+            take({ ...state, number: state.number + 0.1 });
+            tell('colours');
+        })"""
+    )
+    tab.wait_for_timeout(300)
+    assert sorted(tab.locator(".place").all_inner_texts()) == ["car", "fruit", "sea"]
+    assert "at least" in tab.inner_text(".fact.accuracy")  # the cards chose the rows
+    assert tab.locator(".fact.accuracy").bounding_box()["height"] < 130
+    tab.close()
+
+
+def test_a_group_to_review_has_one_class(many_texts):
+    session, _ = many_texts
+    regions = session.rows.unsure(0.99)["regions"]
+    assert len(regions) > 1
+    numbers = session.learner.now.trust.numbers
+    assert all({int(numbers[row]) for row in region["rows"]} == {region["number"]} for region in regions)
+    assert sum(region["n_rows"] for region in regions) == session.rows.unsure(0.99)["total"]
+
+
 def test_small_images_keep_their_pixels_and_can_be_enlarged(browser, tmp_path):
     path = tmp_path / "digits.csv"
     write_digits(path, 60)

@@ -114,7 +114,7 @@ def why_asked(asked: QueuedRow, names: Mapping[int, str], published: Published) 
     """A sentence with the reason why a row is asked."""
     stands_for = f"stands for about {asked.stands_for:,} rows" if asked.stands_for > 1 else "stands for itself"
     if not asked.likely or published.colours is None:
-        return f"unlike the rows that you have seen; {stands_for}"
+        return f"from a part of your data without labels; {stands_for}"
     if not asked.familiar:
         return f"far from every label; {stands_for}"
     (first, p), *others = asked.likely

@@ -131,7 +131,9 @@ class ShownRows:
         return [{**card, "opinions": own} for card, own in zip(cards, opinions, strict=True)]
 
     def unsure(self, precision: float) -> dict[str, Any]:
-        """The rows that are not accepted at a precision: their number, and regions of them, the largest first."""
+        """The rows that are not accepted at a precision: their number, and those of one region of the map that probably
+        have one class, the largest group first.
+        """
         now = self.learner.now
         if now.trust is None or now.colours is None:
             return {"total": 0, "regions": []}
@@ -141,14 +143,13 @@ class ShownRows:
         left[list(labels)] = False
         rows = np.flatnonzero(left)
         regions = layout.regions(now.colours.classes)[layout.point_of[rows]]
-        counts = np.bincount(regions) if len(rows) else np.empty(0, np.intp)
+        pairs = np.stack([regions, trust.numbers[rows]], axis=1)
+        heaps, heap_of, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
         found = []
-        for region in np.argsort(-counts, kind="stable")[:PAGE]:
-            own = rows[regions == region]
-            if len(own):
-                own = own[np.argsort(trust.confidence[own], kind="stable")]
-                classes = np.bincount(trust.numbers[own])
-                found.append({"number": int(classes.argmax()), "n_rows": len(own), **self._heap(own)})
+        for heap in np.argsort(-counts, kind="stable")[:PAGE]:
+            own = rows[heap_of.reshape(-1) == heap]
+            own = own[np.argsort(trust.confidence[own], kind="stable")]
+            found.append({"number": int(heaps[heap, 1]), "n_rows": len(own), **self._heap(own)})
         return {"total": len(rows), "regions": found}
 
     def groups(self) -> list[dict[str, Any]]:

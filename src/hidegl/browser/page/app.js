@@ -197,7 +197,7 @@ async function openExport() {
     const found = await ask("files", { precision: only.checked ? model.precision : null }).catch(() => null);
     if (found === null) return;
     place.textContent = `Files are saved in ${found.folder}. Your labels are kept.`;
-    for (const [kind, names] of Object.entries(found.files)) files[kind].textContent = names.join(" and ");
+    for (const [kind, names] of Object.entries(found.files)) files[kind].replaceChildren(...names.join(" and ").split(/(?<=\.)/).flatMap((part) => [part, h("wbr")]));
   };
   const box = dialog("Export", h("div", { class: "dialog-head" }, h("h2", {}, "Export"), h("button", { type: "button", onclick: () => box.close() }, "Close ", h("kbd", {}, "Esc"))),
     exports.length ? place : h("p", {}, "Finish returns the labels to Python."),

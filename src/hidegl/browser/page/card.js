@@ -118,7 +118,7 @@ export function nextPanel() {
   if (current === null) return nothingToAsk();
   const [best, ...others] = proposals(current);
   return h("article", { class: "card", "data-row": current.row },
-    h("p", { class: "why" }, h("b", {}, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "undone: label it again" : current.why,
+    h("p", { class: "why" }, h("b", { title: "Rows count from 0" }, `Row ${current.row.toLocaleString("en")}`), " ", current.reopened ? "undone: label it again" : current.why,
       current.label !== null && h("span", {}, " · now ", tag(current.label))),
     content(current),
     best && h("div", { class: "proposal" },

@@ -38,7 +38,7 @@ export function svg(tag, attributes = {}, ...children) {
 
 /** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
-export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u00a0%`; // never broken into two lines
 export const count = (number) => number.toLocaleString("en");
 export const some = (n, what) => `${count(n)} ${n === 1 ? what.replace(/(?<=ss)es$|s$/, "") : what}`;
 

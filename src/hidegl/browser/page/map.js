@@ -201,8 +201,11 @@ function placeNames() {
 
 /** For each class some points, those around which it has the most rows first, and the heaviest class first. */
 function namePlaces() {
-  const { map, colours } = model;
-  if (placed.colours === colours && placed.map === map) return placed.places;
+  const { map, colours, state } = model;
+  const there = placed.colours === colours ? placed.there : new Set(colours.classes);
+  const apart = state.stars.filter(([point, number]) => point < map.x.length && !there.has(number)); // classes without points
+  const mark = JSON.stringify(apart);
+  if (placed.colours === colours && placed.map === map && placed.mark === mark) return placed.places;
   const found = new Map();
   colours.classes.forEach((number, i) => {
     const own = found.get(number) ?? { number, weight: 0, points: [] };
@@ -212,12 +215,17 @@ function namePlaces() {
     found.set(number, own);
   });
   const near = (Math.max(...map.x) - Math.min(...map.x)) * NAME_REACH;
+  for (const [point, number] of apart) { // they are named at their labels
+    const own = found.get(number) ?? { number, weight: 0, points: [] };
+    own.points.push([map.x[point], map.y[point], 1]);
+    found.set(number, own);
+  }
   const places = [...found.values()].sort((a, b) => b.weight - a.weight).map(({ number, points }) => {
     const around = ([x, y]) => points.reduce((sum, [px, py, weight]) => sum + weight * Math.exp(-((px - x) ** 2 + (py - y) ** 2) / near ** 2), 0);
     const spots = points.map((point) => [point, around(point)]).sort((a, b) => b[1] - a[1]).map(([point]) => point);
     return { number, spots: spots.filter((_, i) => i % Math.ceil(spots.length / SPOTS) === 0) };
   });
-  placed = { map, colours, places };
+  placed = { map, colours, there, mark, places };
   return places;
 }
 

@@ -45,9 +45,9 @@ function line(cells) {
 function table(cells, small, isAside) {
   const shown = cells.slice(0, small ? 4 : isAside ? FEW : MANY);
   const rest = cells.slice(shown.length);
-  const list = (chosen) => h("dl", { class: "cells" }, chosen.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  const list = (chosen) => h("dl", { class: "cells" }, chosen.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value || "–"))));
   if (!rest.length) return list(cells);
-  if (small) return h("div", {}, list(shown), h("p", { class: "dim" }, `and ${rest.length} more`));
+  if (small) return h("div", {}, list(shown), h("p", { class: "dim line" }, `and ${rest.length} more`));
   return h("div", { class: "others" }, list(shown),
     h("details", { open: unfolded, ontoggle: ({ target }) => { unfolded = target.open; } }, h("summary", {}, some(rest.length, "more columns")), list(rest)));
 }

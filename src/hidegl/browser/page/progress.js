@@ -41,10 +41,13 @@ function draw() {
     curve.replaceChildren();
     return;
   }
-  put("accuracy", percent(trust.mean), `expected right (${Math.floor(100 * trust.low)} to ${Math.ceil(100 * trust.high)} %); always the largest class: ${percent(trust.majority)}${trust.chosen && trust.mean < 0.95 ? ". More may be right: cards are the hardest rows" : ""}`);
+  const low = Math.floor(100 * trust.low);
+  const range = trust.chosen ? `at least ${low}\u00a0%` : `${low} to ${Math.ceil(100 * trust.high)}\u00a0%`;
+  put("accuracy", percent(trust.mean), `expected right (${range}); the largest class alone: ${percent(trust.majority)}`);
+  parts.accuracy[1].title = trust.chosen ? "Cards are the hardest rows, so more of the others may be right." : "";
   put("gain", trust.gain < 0.0005 ? "± 0" : `+ ${(100 * trust.gain).toFixed(1)}`, "points more right, expected from ten more labels");
   const [, rows, share] = trust.accepted.reduce((a, b) => (Math.abs(b[0] - model.precision) < Math.abs(a[0] - model.precision) ? b : a));
-  put("accepted", percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} should be right`);
+  put("accepted", rows > 0 && share < 0.005 ? "<\u00a01\u00a0%" : percent(share), `of rows (${count(rows)}) if ${percent(model.precision)} should be right`);
   curve.replaceChildren(drawn(state.progress));
 }
 

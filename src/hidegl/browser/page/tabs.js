@@ -166,7 +166,7 @@ export class Review extends Heaps {
     const { total } = this;
     if (!total) return empty("Nothing to review", `All labels can be accepted if ${percent(model.precision)} of them should be right. Move the slider to ask for more.`);
     return h("div", { class: "heaps" },
-      h("p", { class: "lead" }, `${some(total, "rows")} ${total === 1 ? "needs" : "need"} review to reach ${percent(model.precision)} precision. They lie in these regions of the map, the largest first.`),
+      h("p", { class: "lead" }, `${some(total, "rows")} ${total === 1 ? "needs" : "need"} review to reach ${percent(model.precision)} precision. These are groups of similar rows, the largest first.`),
       h("ul", {}, this.items.map((heap, i) => this.heap(heap, i, some(heap.n_rows, "rows")))));
   }
 }
@@ -234,7 +234,7 @@ export class Disputes extends LazyTab {
 export class Search extends LazyTab {
   constructor() {
     super("rows", "rows");
-    this.input = h("input", { id: "search-words", type: "search", placeholder: "Words, or a row number", "aria-label": "Search in rows", autocomplete: "off" });
+    this.input = h("input", { id: "search-words", type: "search", placeholder: "Words, or a row number (from 0)", "aria-label": "Search in rows", autocomplete: "off" });
     this.input.addEventListener("input", () => { clearTimeout(this.typing); this.typing = setTimeout(() => this.find(), PAUSE); });
     this.input.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") this.input.blur(); });
   }
