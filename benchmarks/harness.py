@@ -125,8 +125,8 @@ def finish_panels(figure: Any, axes: Any, xlabel: str, path: Path) -> None:
 def with_tables(page: str, tables: dict[str, str]) -> str:
     """The page with each table between its marks written anew."""
     for name, table in tables.items():
-        marks = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
-        page = re.sub(marks, lambda found, table=table: found[1] + table + found[2], page, flags=re.DOTALL)
+        marks = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        page = re.sub(marks, lambda found, table=table: f"{found[1]}{table}\n{found[2]}", page, flags=re.DOTALL)
     return page
 
 

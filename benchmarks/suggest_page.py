@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from statistics import mean, stdev
 from typing import Any
 
+from groups import TABLES
 from harness import DOCS, RECORDS, finish_panels, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
 
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
 DIGITS, OTHERS = SETS[:4], SETS[4:7]
+NOT_CLUSTERED = ("g241c", "cr", "amazon")
 BUDGETS, RANDOM_BUDGETS = (1, 2, 5, 10), (1, 2, 5, 8, 10, 15)
 OURS, RANDOM = "hidegl", "random"
 PAGE = DOCS / "choosing_labels.md"
@@ -24,6 +26,10 @@ class Accuracies:
         self._values: dict[tuple[str, str, int], list[float]] = defaultdict(list)
         for r in records:
             self._values[r["data"], r["choice"], r["per_class"]].append(r["accuracy"])
+
+    @property
+    def data(self) -> list[str]:
+        return list(dict.fromkeys(data for data, _, _ in self._values))
 
     @property
     def choices(self) -> list[str]:
@@ -54,6 +60,7 @@ def tables() -> dict[str, str]:
         "chosen": chosen_table(results),
         "choices": choices_table(results),
         "worth": worth_table(results),
+        "others": others_table(results),
         "gains": gains_table(),
         "wrong": wrong_table(),
         "right": right_table(),
@@ -91,6 +98,37 @@ def worth_table(results: Accuracies) -> str:
     ):
         ours, theirs = results.over(sets, OURS, few), results.over(sets, RANDOM, many)
         lines.append(row(what, [f"{few} per class: {ours} %", f"{many} per class: {theirs} %"]))
+    return "\n".join(lines)
+
+
+def others_table(results: Accuracies) -> str:
+    """Rows that hardly cluster by class, and tables: chosen and random labels, and how often chosen ones are better."""
+    heads = [f"{what}: {n}" for what in ("chosen", "random") for n in BUDGETS]
+    lines = [row("labels per class", heads), "|---|" + "---|" * len(heads)]
+    own = [data for data in results.data if data not in SETS and data not in NOT_CLUSTERED]
+    sets = {title(data) if data == "g241c" else data: [data] for data in NOT_CLUSTERED if results.of(data, OURS, 1)}
+    for name, group in (("tables of docs/from_tables.md", TABLES), ("other tables", set(own) - set(TABLES))):
+        if members := [data for data in own if data in group]:
+            sets[f"{len(members)} {name.replace('tables of docs/from_tables.md', 'tables')}"] = members
+    for name, members in sets.items():
+        means = [
+            results.over([data for data in members if results.of(data, OURS, n)], choice, n)
+            for choice in (OURS, RANDOM)
+            for n in BUDGETS
+        ]
+        lines.append(row(name, means))
+    return "\n".join(lines)
+
+
+def intervals(records: list[dict[str, Any]]) -> str:
+    """How often the interval of the expected accuracy holds. Chosen labels set no upper end (`of_chosen_rows`)."""
+    lines = ["| labels | the interval holds | the accuracy is above its upper end | runs |", "|---|---|---|---|"]
+    for choice, name in ((OURS, "chosen, without an upper end"), (RANDOM, "random")):
+        own = [(r["expected"], r["accuracy"] / 100) for r in records if r["choice"] == choice and "expected" in r]
+        if own:
+            above = mean(right > high for (_, _, high), right in own)
+            held = mean(low <= right for (_, low, _), right in own) - (above if choice == RANDOM else 0)
+            lines.append(row(name, [f"{100 * held:.1f} %", f"{100 * above:.1f} %", f"{len(own):,}"]))
     return "\n".join(lines)
 
 

@@ -113,7 +113,8 @@ def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypat
 
 
 @pytest.mark.parametrize(
-    "name", ["texts", "text_views", "images", "tables", "ordinary", "dirty_tables", "text_and_columns"]
+    "name",
+    ["texts", "text_views", "images", "tables", "ordinary", "dirty_tables", "text_and_columns", "benchmarks_page"],
 )
 def test_the_tables_of_a_guide_are_those_of_the_stored_results(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
