@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hidegl.rows.arrays import namespace
+from hidegl.rows.arrays import contiguous, namespace
 
 Block = Any
 """A block of rows in the form of an engine: an array, a sparse matrix, or an object with `__getitem__` and
@@ -138,8 +138,9 @@ class Rows(ABC):
 
 
 def column_range(block: Any, start: int, stop: int) -> Any:
-    """Neighbouring columns of a block of rows."""
-    return block[:, start:stop]
+    """Neighbouring columns of a block of rows, next to each other in memory, which compiled loops need to be fast."""
+    columns = block[:, start:stop]
+    return columns if hasattr(columns, "toarray") else contiguous(columns)
 
 
 def sample_indices(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -282,3 +282,28 @@ def prim(C):
         outside[nearest] = outside[left - 1]
         to_tree[nearest] = to_tree[left - 1]
     return parent
+
+
+@compiled
+def prim_by_products(products):
+    """The same as `prim`, from the products C Cᵀ (k, k) of centred points, which one matrix product makes faster."""
+    k = len(products)
+    parent = np.zeros(k, np.intp)
+    outside = np.arange(1, k)
+    lengths = np.diag(products)[1:].copy()
+    to_tree = np.full(k - 1, np.inf)
+    new = 0
+    for left in range(k - 1, 0, -1):
+        nearest = 0
+        for q in range(left):
+            distance = lengths[q] - 2 * products[new, outside[q]] + products[new, new]
+            if distance < to_tree[q]:
+                to_tree[q] = distance
+                parent[outside[q]] = new
+            if to_tree[q] < to_tree[nearest]:
+                nearest = q
+        new = outside[nearest]
+        outside[nearest] = outside[left - 1]
+        to_tree[nearest] = to_tree[left - 1]
+        lengths[nearest] = lengths[left - 1]
+    return parent

@@ -24,8 +24,10 @@ SEARCHED_POINTS, MANY_PAIRS = 500, 20_000_000
 CELLS, LISTED, LARGEST_LIST = 4, 256, 0.4
 """Cells are this many times √k. They list at least this number of points, and at most this share of all."""
 
-EXACT_TREES = 2000
-"""The spanning tree of no more points than this is exact; that of more always takes an index."""
+EXACT_TREES, TREE_COLUMNS = 2000, 50
+"""The spanning tree of no more points than this is exact; that of more always takes an index. With more columns, one
+product of all points is faster than distances one by one.
+"""
 
 MOST_NEAREST = 32
 """The maximum number of nearest points for which the index is used. For more, rows are compared with all points."""
@@ -112,7 +114,8 @@ class PointIndex:
 
 def exact_tree(C: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The spanning tree by Prim's algorithm: O(k²d)."""
-    parent = kernels.prim(np.ascontiguousarray(C, dtype=np.float64))
+    C = np.ascontiguousarray(C - C.mean(axis=0), dtype=np.float64)
+    parent = kernels.prim(C) if C.shape[1] <= TREE_COLUMNS else kernels.prim_by_products(C @ C.T)
     return np.arange(1, len(C)), parent[1:]
 
 
