@@ -286,13 +286,38 @@ def judged(scene: Scene) -> SourceTrust:
         return judged_guesses(scene)
     votes, counts = scene.votes[0], scene.gold_counts[0]
     right, wrong = float(np.trace(counts)), float(counts.sum() - np.trace(counts))
-    log_posterior = log_beta(PRIOR_RIGHT + right, PRIOR_WRONG + wrong)
+    log_posterior = log_beta(PRIOR_RIGHT + right, PRIOR_WRONG + wrong) + evidence_of_agreement(scene)
     for number, accuracy in enumerate(ACCURACIES):
         found = explained_by(scene, [accuracy])
         own = found.log_rows[scene.learning], votes[scene.learning]
         log_posterior[number] -= surprise(*own, accuracy) / (1 + counts.sum() / ENOUGH_CHECKED)
         log_posterior[number] += scene.gold_likelihood(found.log_rows)
     return SourceTrust.of(log_posterior)
+
+
+def evidence_of_agreement(scene: Scene) -> Vector:
+    """The log-likelihood of each accuracy, by how often a source agrees with the model of the given labels on other
+    rows. Both may be wrong, and mistakes of that model are not independent, so its accuracy A is unknown: it is only
+    assumed to be no worse than chance, because given labels are right. So a source that agrees with it less often than
+    chance is worse than chance itself.
+    """
+    if scene.log_gold is None or not len(scene.learning):
+        return np.zeros(len(ACCURACIES))
+    log_gold, votes, c = scene.log_gold[scene.learning], scene.votes[0][scene.learning], scene.n_classes
+    shares, said = np.exp(log_gold).mean(axis=0), how_often_said(scene.votes[0])
+    counts = class_sums(log_gold.argmax(axis=1), votes, c)
+    counts *= min(1.0, SURE_WEIGHT / counts.sum())
+    others = np.tile(shares, (c, 1)) * (1 - np.eye(c))
+    others /= np.maximum(others.sum(axis=1, keepdims=True), LEAST)
+    grid = np.linspace(1 / c, 1.0, 2 * len(ACCURACIES))
+    thetas = [prior_confusion(accuracy, said) for accuracy in ACCURACIES]
+    found = np.array(
+        [
+            [float(np.sum(counts * np.log(np.maximum((A * np.eye(c) + (1 - A) * others) @ theta, LEAST)))) for A in grid]
+            for theta in thetas
+        ]
+    )
+    return logsumexp(found, axis=1)
 
 
 def judged_guesses(scene: Scene) -> SourceTrust:
