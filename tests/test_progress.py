@@ -102,11 +102,13 @@ def test_lines_where_there_is_no_terminal(moons, capsys, caplog, monkeypatch):
     lines = [record.getMessage() for record in caplog.records]
     assert all(record.name == "hidegl" and record.levelno == logging.INFO for record in caplog.records)
     assert any(re.match(r"\d+%, learning groups", line) for line in lines)
-    assert lines[-1].startswith("hidegl: 600 rows, 50 points, ")
+    assert lines[-1].startswith("600 rows, 50 points, ")
     monkeypatch.setattr(logging.Logger, "hasHandlers", lambda self: False)
     capsys.readouterr()
     HiDeGL(50, random_state=0, verbose=True).fit(X, y)  # a program without a log
-    assert re.search(r"^hidegl: \d+%, learning groups", capsys.readouterr().err, flags=re.MULTILINE)
+    shown = capsys.readouterr().err
+    assert re.search(r"^hidegl: \d+%, learning groups", shown, flags=re.MULTILINE)
+    assert re.search(r"^hidegl: 600 rows, 50 points, ", shown, flags=re.MULTILINE)
 
 
 def test_ten_seconds_between_lines(clock, caplog):

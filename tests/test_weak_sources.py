@@ -82,6 +82,23 @@ def test_a_source_below_chance_is_not_used(problem):
     assert np.array_equal(fitted.label_distributions_, before)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.1])
+def test_a_source_that_contradicts_one_label_per_class_is_not_believed(share):
+    """With two classes, a source that is right in 30 % looks like one that is right in 70 % and the other way round."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 600)
+    X = np.where(y == 1, 1.5, -1.5)[:, None] * np.ones(4) + rng.normal(size=(600, 4))
+    given = few(y, 2)
+    said = np.where(rng.random(600) < share, np.where(rng.random(600) < 0.3, y, 1 - y), -1)
+    fitted = model().fit(X, given)
+    alone = share_right(fitted, y)
+    assert share_right(fitted.relabel(given, weak={"llm": said}), y) > alone - 0.01
+    assert fitted.sources_[0].low < 0.5
+    said = np.where(said >= 0, 1 - said, said)
+    assert share_right(fitted.relabel(given, weak={"llm": said}), y) > alone - 0.01
+    assert fitted.sources_[0].used
+
+
 def test_without_given_labels(problem):
     X, y = problem
     said = source(y, 0.6)

@@ -1,10 +1,12 @@
-"""What the benchmarks of weak sources share: rows, simulated sources, other methods, and what is stored of a model."""
+"""What the benchmarks of weak sources share: the command line, rows, simulated sources, other methods, and records."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from sklearn.neighbors import NearestNeighbors
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from harness import DOCS
+from harness import DOCS, RECORDS
 from hidegl import AutoHiDeGL
 from hidegl.questions.acceptance import expected_calibration_error
+from processes import heavy_first, in_processes, option
 
 PAGE = DOCS / "sources.md"
 REPORT = 1000
@@ -28,6 +31,8 @@ MORE_ROWS = {"banking77": 2_500}
 """Sets of many classes, of which fewer rows would not be enough for five labels per class."""
 
 Codes = NDArray[np.intp]
+Cell = tuple[Any, ...]
+Record = dict[str, Any]
 
 TITLES = {
     "trec6": "TREC-6",
@@ -38,6 +43,51 @@ TITLES = {
     "mnist": "MNIST",
     "cr": "product reviews",
 }
+
+
+# The command line
+
+
+def command_line(
+    store: str,
+    keys: tuple[str, ...],
+    cells: Callable[[list[str], range], list[Cell]],
+    run: Callable[[list[Cell]], None],
+    show: Callable[[list[Record]], None],
+    shared: int = 2,
+) -> None:
+    """`run FIRST LAST [DATA ...] [--jobs N]` runs the cells that are not stored; `show FIRST LAST` prints the others.
+
+    The values of `keys` identify the record of a cell. Cells that agree in the first `shared` of them are run together,
+    so that one fit serves them all.
+    """
+    jobs = option("--jobs", 1)
+    command, first, last, *names = sys.argv[1:]
+    draws, records = range(int(first), int(last) + 1), RECORDS.trials(store)
+    if command == "show":
+        show([one for one in records if one["draw"] in draws])
+    if command == "run":
+        done = {tuple(one[key] for key in keys) for one in records}
+        together: dict[Cell, list[Cell]] = {}
+        for cell in cells(names, draws):
+            if cell not in done:
+                together.setdefault(cell[:shared], []).append(cell)
+        order = heavy_first([str(head[0]) for head in together])
+        tasks = sorted(together.values(), key=lambda own: order.index(str(own[0][0])))
+        in_processes(run_quietly, [(run, own) for own in tasks], jobs)
+
+
+def run_quietly(run: Callable[[list[Cell]], None], cells: list[Cell]) -> None:
+    warnings.simplefilter("ignore")
+    run(cells)
+
+
+def print_all(records: list[Record]) -> None:
+    for one in records:
+        print({key: value for key, value in one.items() if key != "machine"})
+
+
+# Rows
 
 
 def folder() -> Path:
@@ -63,6 +113,9 @@ def texts_of(name: str, most: int) -> tuple[list[str], Codes, list[str]]:
         texts = data["text"].tolist() if "text" in data else json.loads((folder() / f"{name}.texts.json").read_text())
         names = data["classes"].tolist() if "classes" in data else []
     return [texts[row] for row in chosen], y[chosen], [str(one) for one in names]
+
+
+# Sources
 
 
 def said(y: Codes, right: float, kind: str, share: float, rng: np.random.Generator) -> Codes:

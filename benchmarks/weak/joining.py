@@ -1,6 +1,6 @@
 """New rows that join a fit, against one fit of all; and rows of a new kind.
 
-    HIDEGL_DATA=folder python benchmarks/weak/joining.py run FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/weak/joining.py run FIRST LAST [DATA ...] [--jobs N]
     python benchmarks/weak/joining.py show FIRST LAST
 
 `run` appends a line for each set and draw to results/joining.jsonl. 1,000 rows with a few labels per class are fitted,
@@ -11,13 +11,13 @@ row is noticed if its familiarity is below 1, as in the output of `hidegl predic
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
-from common import percent, rows_of
+from common import Cell, command_line, percent, print_all, rows_of
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
@@ -31,23 +31,15 @@ STEP, STEPS = 1_000, 10
 
 
 def main() -> None:
-    command, first, last, *names = sys.argv[1:]
-    draws = range(int(first), int(last) + 1)
-    if command == "run":
-        warnings.simplefilter("ignore")
-        for name in names or SETS:
-            run(name, draws)
-    if command == "show":
-        for one in RECORDS.trials(STORE):
-            if one["draw"] in draws:
-                print({key: value for key, value in one.items() if key != "machine"})
+    command_line(STORE, ("data", "draw"), cells, run, print_all)
 
 
-def run(name: str, draws: range) -> None:
-    done = {(one["data"], one["draw"]) for one in RECORDS.trials(STORE)}
-    for draw in draws:
-        if (name, draw) in done:
-            continue
+def cells(names: list[str], draws: range) -> list[Cell]:
+    return [*product(names or SETS, draws)]
+
+
+def run(cells: list[Cell]) -> None:
+    for name, draw in cells:
         X, y = rows_of(name, STEP * STEPS)
         c, first = int(y.max()) + 1, slice(0, STEP)
         chosen = draw_labels(y[first], SETS[name] * c, seed=draw, kind="balanced")

@@ -1,6 +1,6 @@
 """The names of the classes as a weak source, with and without given labels.
 
-    HIDEGL_DATA=folder python benchmarks/weak/names.py run FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/weak/names.py run FIRST LAST [DATA ...] [--jobs N]
     python benchmarks/weak/names.py show FIRST LAST
 
 `run` appends a line for each set, number of labels per class (0, 1, 3, 5) and draw to results/class_names.jsonl.
@@ -10,14 +10,13 @@ classes. Rows are sentence vectors of all-MiniLM-L6-v2 of at most 2,000 texts, a
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import replace
+from itertools import product
 from statistics import mean
 from typing import Any
 
 import numpy as np
-from common import judged, percent, rows_of
+from common import Cell, command_line, folder, judged, percent, rows_of
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
@@ -37,37 +36,30 @@ NAMES: dict[str, list[str]] = {
 
 
 def main() -> None:
-    command, first, last, *names = sys.argv[1:]
-    draws = range(int(first), int(last) + 1)
-    if command == "run":
-        warnings.simplefilter("ignore")
-        for name in names or NAMES:
-            run(name, draws)
-    if command == "show":
-        show([one for one in RECORDS.trials(STORE) if one["draw"] in draws])
+    command_line(STORE, ("data", "draw", "given_labels"), cells, run, show)
+
+
+def cells(names: list[str], draws: range) -> list[Cell]:
+    return [*product(names or NAMES, draws, GIVEN)]
 
 
 def names_of(name: str) -> list[str]:
     if NAMES[name]:
         return NAMES[name]
-    from common import folder
-
     with np.load(folder() / f"{name}.npz") as data:
         return [str(one) for one in data["classes"]]
 
 
-def run(name: str, draws: range) -> None:
-    done = {(one["data"], one["draw"], one["given_labels"]) for one in RECORDS.trials(STORE)}
-    wanted = [(draw, n) for draw in draws for n in GIVEN if (name, draw, n) not in done]
-    if not wanted:
-        return
+def run(cells: list[Cell]) -> None:
+    """Cells of the same set and draw."""
+    name = cells[0][0]
     X, y = rows_of(name, MOST)
     names, embedder = names_of(name), TextEmbedder("minilm")
     embedder.fit(["a text"])
     V = np.asarray(embedder.transform([readable(one) for one in names]))
     nearest = cosines(X.astype(np.float64), V).argmax(axis=1)
     model = AutoHiDeGL("quick", random_state=0).fit(X)
-    for draw, per_class in wanted:
+    for _, draw, per_class in cells:
         chosen = draw_labels(y, per_class * len(names), seed=draw, kind="balanced") if per_class else np.empty(0, int)
         free, given = np.setdiff1d(np.arange(len(y)), chosen), hide_labels(y, chosen) if per_class else None
         record: dict[str, Any] = {"data": name, "draw": draw, "given_labels": per_class}

@@ -1,6 +1,6 @@
 """Three annotators of different quality on the same 300 rows.
 
-    HIDEGL_DATA=folder python benchmarks/weak/people.py run FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/weak/people.py run FIRST LAST [DATA ...] [--jobs N]
     python benchmarks/weak/people.py show FIRST LAST
 
 `run` appends a line for each set and draw to results/annotators.jsonl. The annotators are right in 95, 75 and 55 % of
@@ -11,13 +11,12 @@ from them, with the majority (the first of several classes) and with Dawid and S
 
 from __future__ import annotations
 
-import sys
-import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
-from common import Codes, majority, percent, rows_of, said
-from several import dawid_skene
+from common import Cell, Codes, command_line, majority, percent, print_all, rows_of, said
+from several import by_peers
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
@@ -28,26 +27,19 @@ RIGHT = {"anna": 0.95, "ben": 0.75, "chris": 0.55}
 
 
 def main() -> None:
-    command, first, last, *names = sys.argv[1:]
-    draws = range(int(first), int(last) + 1)
-    if command == "run":
-        warnings.simplefilter("ignore")
-        for name in names or SETS:
-            run(name, draws)
-    if command == "show":
-        for one in RECORDS.trials(STORE):
-            if one["draw"] in draws:
-                print({key: value for key, value in one.items() if key != "machine"})
+    command_line(STORE, ("data", "draw"), cells, run, print_all, shared=1)
 
 
-def run(name: str, draws: range) -> None:
-    done = {(one["data"], one["draw"]) for one in RECORDS.trials(STORE)}
-    wanted = [draw for draw in draws if (name, draw) not in done]
-    if not wanted:
-        return
+def cells(names: list[str], draws: range) -> list[Cell]:
+    return [*product(names or SETS, draws)]
+
+
+def run(cells: list[Cell]) -> None:
+    """Cells of the same set."""
+    name = cells[0][0]
     X, y = rows_of(name)
     c, model = int(y.max()) + 1, AutoHiDeGL("quick", random_state=0).fit(X)
-    for draw in wanted:
+    for _, draw in cells:
         rng = np.random.default_rng([draw, 9])
         rows = np.sort(rng.choice(len(y), N_ROWS, replace=False))
         votes = np.stack([said(y[rows], right, "uniform", 1.0, rng) for right in RIGHT.values()], axis=1)
@@ -64,7 +56,7 @@ def run(name: str, draws: range) -> None:
             on_disputed, n = source.accuracy * (~agreed).sum(), len(rows)
             record[f"{source.name}: estimated"] = round(100 * (agreed.sum() + on_disputed) / n, 2)
             record[f"{source.name}: right"] = percent(votes[:, i], y[rows], np.arange(n))
-        for method, merged in (("majority", majority(votes, c)), ("crowdkit", dawid_skene(votes))):
+        for method, merged in {"majority": majority(votes, c), **by_peers(votes, c, ["crowdkit"])}.items():
             found = model.relabel(on_rows(merged, rows, len(y)), weak={}).transduction_
             record[method] = percent(merged, y[rows], np.arange(len(rows)))
             record[f"{method}_elsewhere"] = percent(found, y, others)

@@ -1,6 +1,7 @@
 """Several weak sources: three that are simulated, and two real ones (names of classes, and keyword rules).
 
-    HIDEGL_DATA=folder python benchmarks/weak/several.py run FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/weak/several.py run FIRST LAST [DATA ...] [--jobs N]
+    HIDEGL_DATA=folder python benchmarks/weak/several.py peers
     python benchmarks/weak/several.py show FIRST LAST
 
 `run` appends a line for each set, kind of sources, number of labels per class (0, 1, 5) and draw to
@@ -12,20 +13,22 @@ other methods know nothing of a row, it has no label and counts as wrong. The si
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import sys
 import time
-import warnings
 from dataclasses import replace
-from statistics import mean
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import MOST_ROWS, Codes, judged, majority, percent, rows_of, said, texts_of
+from common import MOST_ROWS, Cell, Codes, command_line, judged, majority, percent, print_all, rows_of, said, texts_of
 from names import names_of
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
+from hidegl.basics.whole_files import replacing
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
 from hidegl.intake.class_names import nearest_names, readable
@@ -61,22 +64,21 @@ WORDS: dict[str, dict[str, str]] = {
         "sadness": "sad,depress,cry,lonely,lost,sorrow,miss",
     },
 }
-METHODS = ("best", "majority", "crowdkit", "snorkel", "given", "ours")
 
 
 def main() -> None:
-    command, first, last, *names = sys.argv[1:]
-    draws = range(int(first), int(last) + 1)
-    if command == "run":
-        warnings.simplefilter("ignore")
-        for kind, sets in SETS.items():
-            for name in sets:
-                if not names or name in names:
-                    run(kind, name, draws)
-    if command == "show":
-        for one in RECORDS.trials(STORE):
-            if one["draw"] in draws:
-                print({key: value for key, value in one.items() if key != "machine"})
+    if sys.argv[1] == "peers":
+        add_peers()
+    else:
+        command_line(STORE, ("data", "draw", "kind", "given_labels"), cells, run, print_all, shared=3)
+
+
+def cells(names: list[str], draws: range) -> list[Cell]:
+    return [
+        cell
+        for kind, sets in SETS.items()
+        for cell in product([name for name in sets if not names or name in names], draws, [kind], GIVEN)
+    ]
 
 
 def by_rules(name: str) -> Codes:
@@ -101,19 +103,18 @@ def sources_of(kind: str, name: str, X: Any, y: Codes, draw: int) -> tuple[dict[
     return {"names": guessed, "rules": rules}, np.stack([guessed.labels, rules], axis=1)
 
 
-def run(kind: str, name: str, draws: range) -> None:
-    done = {(one["kind"], one["data"], one["draw"], one["given_labels"]) for one in RECORDS.trials(STORE)}
-    wanted = [(draw, n) for draw in draws for n in GIVEN if (kind, name, draw, n) not in done]
-    if not wanted:
-        return
+def run(cells: list[Cell]) -> None:
+    """Cells of the same set, draw and kind of sources."""
+    name, draw, kind = cells[0][:3]
     X, y = rows_of(name)
     c = int(y.max()) + 1
     model = AutoHiDeGL("quick", random_state=0).fit(X)
-    for draw, per_class in wanted:
-        chosen = draw_labels(y, per_class * c, seed=draw, kind="balanced") if per_class else np.empty(0, dtype=np.intp)
+    weak, votes = sources_of(kind, name, X, y, draw)
+    by_votes = {"majority": majority(votes, c), **by_peers(votes, c, [*PEERS])}
+    for *_, per_class in cells:
+        chosen = rows_with_labels(y, per_class, draw)
         free, given = np.setdiff1d(np.arange(len(y)), chosen), hide_labels(y, chosen) if per_class else None
-        weak, votes = sources_of(kind, name, X, y, draw)
-        found = {"majority": majority(votes, c), "crowdkit": dawid_skene(votes), "snorkel": label_model(votes, c)}
+        found = dict(by_votes)
         record: dict[str, Any] = {"kind": kind, "data": name, "draw": draw, "given_labels": per_class}
         record["best"] = max(percent(column, y, free) for column in votes.T)
         if given is not None:
@@ -129,7 +130,18 @@ def run(kind: str, name: str, draws: range) -> None:
         RECORDS.append(STORE, [record])
 
 
-def dawid_skene(votes: Codes) -> Codes:
+def rows_with_labels(y: Codes, per_class: int, draw: int) -> Codes:
+    if not per_class:
+        return np.empty(0, dtype=np.intp)
+    return draw_labels(y, per_class * (int(y.max()) + 1), seed=draw, kind="balanced")
+
+
+def by_peers(votes: Codes, c: int, names: list[str]) -> dict[str, Codes]:
+    """The merged labels by each of these methods whose package is installed."""
+    return {name: PEERS[name](votes, c) for name in names if importlib.util.find_spec(name)}
+
+
+def dawid_skene(votes: Codes, _: int) -> Codes:
     """By crowd-kit."""
     from crowdkit.aggregation import DawidSkene
 
@@ -152,18 +164,23 @@ def label_model(votes: Codes, c: int) -> Codes:
     return model.predict(votes)
 
 
-def lines(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over the sets, by kind of sources and number of given labels."""
-    found = []
-    for kind in SETS:
-        for n in GIVEN:
-            own = [one for one in records if (one["kind"], one["given_labels"]) == (kind, n)]
-            if own:
-                means = {method: mean(one[method] for one in own) for method in METHODS if method in own[0]}
-                found.append(
-                    {"kind": kind, "given_labels": n, **means, "expected": mean(one["expected"] for one in own)}
-                )
-    return found
+PEERS = {"crowdkit": dawid_skene, "snorkel": label_model}
+
+
+def add_peers() -> None:
+    """Add the methods to stored records that were made where their packages were not installed."""
+    records, votes = RECORDS.trials(STORE), {}
+    for one in records:
+        if missing := [name for name in PEERS if name not in one]:
+            head = one["kind"], one["data"], one["draw"]
+            X, y = rows_of(one["data"])
+            if head not in votes:
+                _, labels = sources_of(*head[:2], X, y, one["draw"])
+                votes[head] = by_peers(labels, int(y.max()) + 1, missing)
+            free = np.setdiff1d(np.arange(len(y)), rows_with_labels(y, one["given_labels"], one["draw"]))
+            one |= {name: percent(codes, y, free) for name, codes in votes[head].items()}
+    with replacing(RECORDS.folder / f"{STORE}.jsonl") as file:
+        file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records).encode())
 
 
 if __name__ == "__main__":

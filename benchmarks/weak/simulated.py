@@ -1,6 +1,6 @@
 """One weak source that is simulated, with a few given labels.
 
-    HIDEGL_DATA=folder python benchmarks/weak/simulated.py run FIRST LAST [DATA ...]
+    HIDEGL_DATA=folder python benchmarks/weak/simulated.py run FIRST LAST [DATA ...] [--jobs N]
     python benchmarks/weak/simulated.py show FIRST LAST
 
 `run` appends a line for each cell and draw to results/weak_sources.jsonl, and leaves out those that are there.
@@ -9,21 +9,19 @@ The source is right in 30, 50, 70 or 85 % of the rows that it labels, which are 
 are uniform or class-wise. There are 0, 1 or 5 given labels per class, drawn by class. Compared on the rows without a
 given label: the model of the given labels alone ("given"), logistic regression on them, the source where it says
 something and the model of the given labels elsewhere ("source"), the model that takes its labels for given ones
-("as_right"), and the vote of the source on the 20 nearest rows ("vote"). One fit of at most 1,200 rows (Banking77:
-2,500) serves all cells of a set.
+("as_right"), and the vote of the source on the 20 nearest rows ("vote"). The fit has at most 1,200 rows (Banking77:
+2,500).
 """
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 from itertools import product
 from statistics import mean
 from typing import Any
 
 import numpy as np
-from common import Codes, judged, logistic, neighbours_of, neighbours_vote, percent, rows_of, said
+from common import Cell, Codes, command_line, judged, logistic, neighbours_of, neighbours_vote, percent, rows_of, said
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
@@ -37,31 +35,23 @@ NAMES = ("data", "draw", "given_labels", "kind", "rows", "right")
 
 
 def main() -> None:
-    command, first, last, *names = sys.argv[1:]
-    draws = range(int(first), int(last) + 1)
-    if command == "run":
-        warnings.simplefilter("ignore")
-        for name in names or SETS:
-            run(name, draws)
-    if command == "show":
-        show([one for one in RECORDS.trials(STORE) if one["draw"] in draws])
+    command_line(STORE, NAMES, cells, run, show, shared=3)
 
 
-def run(name: str, draws: range) -> None:
-    done = {tuple(one[key] for key in NAMES) for one in RECORDS.trials(STORE)}
-    wanted = [cell for cell in product([name], draws, GIVEN, KINDS, ROWS, RIGHT) if cell not in done]
-    if not wanted:
-        return
+def cells(names: list[str], draws: range) -> list[Cell]:
+    return [cell for name in names or SETS for cell in product([name], draws, GIVEN, KINDS, ROWS, RIGHT)]
+
+
+def run(cells: list[Cell]) -> None:
+    """Cells of the same set, draw and number of given labels."""
+    name, draw, per_class = cells[0][:3]
     X, y = rows_of(name)
     c, near = int(y.max()) + 1, neighbours_of(X)
     model = AutoHiDeGL("quick", random_state=0).fit(X)
-    alone: dict[tuple[int, int], tuple[Codes, Any, Codes, dict[str, Codes]]] = {}
-    for cell in wanted:
-        _, draw, per_class, kind, share, right = cell
-        if (draw, per_class) not in alone:
-            alone[draw, per_class] = of_given(model, X, y, per_class, draw)
-        free, given, elsewhere, found = alone[draw, per_class]
-        found = dict(found)
+    free, given, elsewhere, alone = of_given(model, X, y, per_class, draw)
+    for cell in cells:
+        kind, share, right = cell[3:]
+        found = dict(alone)
         seed = [draw, int(100 * right), int(100 * share), KINDS.index(kind), per_class]
         labels = said(y, right, kind, share, np.random.default_rng(seed))
         found["source"] = np.where(labels >= 0, labels, elsewhere)

@@ -109,7 +109,7 @@ class Course:
         text = f"{what}, {time.perf_counter() - self._begun:.1f} s"
         if self._terminal:
             with self._lock:
-                self._draw(text)
+                self._draw(f"hidegl: {text}")
                 sys.stderr.write("\n")
         elif self._logs:
             log(text)

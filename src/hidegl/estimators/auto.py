@@ -158,7 +158,7 @@ class AutoHiDeGL(CalibratedModel):
             found = self._learn(rows, views, check_learned(learned, views), len(labels.rows), checkpoint, progress)
             progress.begin(LABELLING)
             self._label(labels, found, sources)
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {counted_models(len(found.spreaders))}")
+            progress.done(f"{rows.n_rows:,} rows, {counted_models(len(found.spreaders))}")
         checkpoint.remove()
         return self
 

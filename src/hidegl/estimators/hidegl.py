@@ -200,7 +200,7 @@ class HiDeGL(Model):
                 preparation, structure = self._learn(rows, checkpoint, progress)
             progress.begin(LABELLING)
             self._label(labels, Learned(preparation, (Spreader(structure, self._spreading),)))
-            progress.done(f"hidegl: {rows.n_rows:,} rows, {structure.n_points:,} points")
+            progress.done(f"{rows.n_rows:,} rows, {structure.n_points:,} points")
         checkpoint.remove()
         return self
 
