@@ -82,6 +82,7 @@ def test_a_source_below_chance_is_not_used(problem):
     assert np.array_equal(fitted.label_distributions_, before)
 
 
+@pytest.mark.filterwarnings("ignore:only one label", "ignore:no weak source")
 @pytest.mark.parametrize("share", [1.0, 0.1])
 def test_a_source_that_contradicts_one_label_per_class_is_not_believed(share):
     """With two classes, a source that is right in 30 % looks like one that is right in 70 % and the other way round."""

@@ -313,7 +313,10 @@ def evidence_of_agreement(scene: Scene) -> Vector:
     thetas = [prior_confusion(accuracy, said) for accuracy in ACCURACIES]
     found = np.array(
         [
-            [float(np.sum(counts * np.log(np.maximum((A * np.eye(c) + (1 - A) * others) @ theta, LEAST)))) for A in grid]
+            [
+                float(np.sum(counts * np.log(np.maximum((A * np.eye(c) + (1 - A) * others) @ theta, LEAST))))
+                for A in grid
+            ]
             for theta in thetas
         ]
     )
