@@ -16,6 +16,7 @@ from hidegl.ensemble.confusions import log_evidence, with_accuracy
 from hidegl.ensemble.gold_model import GoldModel
 from hidegl.ensemble.mixture import Mixture, MixtureDraws
 from hidegl.ensemble.posterior import Draws
+from hidegl.ensemble.source_trust import SourceTrust, judged
 from hidegl.ensemble.together import ViewMembers
 from hidegl.ensemble.unseen import Unseen
 from hidegl.ensemble.weak_kernel import RowsOfView, WeakKernel
@@ -23,12 +24,10 @@ from hidegl.ensemble.weak_reports import JudgedSource, judged_source
 from hidegl.ensemble.weak_sources import (
     Explanation,
     Scene,
-    SourceTrust,
     chance_level,
     confirmed,
     explained_by,
     how_often_said,
-    judged,
 )
 from hidegl.rows.base import Rows, sample_indices
 from hidegl.spreading.labels import Labels

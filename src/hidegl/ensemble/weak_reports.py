@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from hidegl.basics.linalg import Matrix, Vector
-from hidegl.ensemble.weak_sources import SourceTrust
+from hidegl.ensemble.source_trust import SourceTrust
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.weak_labels import WeakLabels
 
