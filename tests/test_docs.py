@@ -90,8 +90,10 @@ def test_numbers_of_one_model_are_those_that_are_stored():
         assert number in page
 
 
-def test_the_numbers_of_the_speed_page_are_those_stored():
+def test_the_numbers_of_the_speed_page_are_those_stored(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     page = (ROOT / "docs" / "speed.md").read_text()
+    assert page == importlib.import_module("speed").page()
     results = json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text())
     for row in results["iteration"]:
         assert f"| {row['ratio']} × |" in page
@@ -102,6 +104,11 @@ def test_the_numbers_of_the_speed_page_are_those_stored():
         assert f"{row['seconds']} s, {row['peak_megabytes']:,} MB" in page
     for row in results["points"]:
         assert f"{row['seconds']} s, {row['accuracy_10']:.1f} / {row['accuracy_50']:.1f}" in page
+
+
+def test_the_page_on_other_methods_is_what_the_stored_results_say(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    assert (ROOT / "docs" / "baselines.md").read_text() == importlib.import_module("baselines").page()
 
 
 def test_the_tables_on_choosing_labels_are_those_of_the_stored_results(monkeypatch):
