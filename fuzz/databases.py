@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fuzz.mutations import OFFSETS, Rng, one_of, with_wrong_bytes, with_wrong_offsets
 from hidegl.annotation.label_files import read_labels
-from hidegl.annotation.label_schema import LABELS_WITHOUT_KEYS, SCHEMA
+from hidegl.annotation.label_schema import SCHEMA
 from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
@@ -21,8 +21,8 @@ from hidegl.files.tables import MemoryTable
 ROWS = 50
 KEYS = RowKeys.of(MemoryTable(pa.table({"text": [f"row {row}" for row in range(ROWS)]})))
 OF_VERSION_0_2 = (
-    "DROP TABLE row_keys; DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1; "
-    f"DROP VIEW labels; DROP VIEW all_labels; {LABELS_WITHOUT_KEYS};"
+    "DROP VIEW labels; DROP TABLE all_labels; DROP TABLE classes; DROP TABLE annotators; DROP TABLE row_keys; "
+    "DELETE FROM facts WHERE name = 'key_columns'; PRAGMA user_version = 1;"
 )
 
 EVENTS = (
@@ -64,8 +64,8 @@ SCHEMES = (
     "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events WHERE row = 3; END",
     "CREATE TRIGGER u INSTEAD OF UPDATE ON labels BEGIN SELECT load_extension('x'); END",
     "DROP VIEW labels; CREATE VIEW labels AS SELECT 3 AS row, 'dog' AS label",
-    "DROP VIEW undone; CREATE VIEW undone AS "
-    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS batch FROM n",
+    "DROP VIEW labels; CREATE VIEW labels AS "
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS row, 'x' AS label FROM n",
     "ALTER TABLE events RENAME TO others; CREATE VIEW events AS SELECT * FROM others",
     "CREATE INDEX i ON events (abs(row))",
     "DROP TABLE events",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import hidegl
+from commands import hidegl, refused
 from hidegl.basics import confinement
 from hidegl.basics.errors import UsageError
 from hidegl.cli.agent_tools import AgentTools
@@ -119,7 +119,7 @@ def test_no_tool_reads_outside_the_folder(path, tools, folder):
         lambda: tools.label("tickets.csv", "out.csv", None, labels=[path], **WORDS),
         lambda: tools.audit("tickets.csv", 3, labels=["topic", path], **WORDS),
     ):
-        with pytest.raises(UsageError, match="is outside the folder of this server"):
+        with refused("outside-folder"):
             call()
 
 
@@ -135,7 +135,7 @@ def test_no_tool_writes_outside_the_folder(path, tools, folder):
         lambda: tools.suggest("tickets.csv", 3, path, **given),
         lambda: tools.report("tickets.csv", path.replace(".csv", ".html"), **given),
     ):
-        with pytest.raises(UsageError, match="is outside the folder of this server"):
+        with refused("outside-folder"):
             call()
     assert sorted(path.name for path in folder.parent.iterdir()) == ["inside", "secret.csv"]
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -151,12 +151,12 @@ def test_names_that_are_no_files_of_the_folder(path, tools):
 
 def test_outputs_replace_nothing(tools, folder):
     before = (folder / "tickets.csv").read_text()
-    with pytest.raises(UsageError, match="exists already"):
+    with refused("exists"):
         tools.label("tickets.csv", "tickets.csv", None, labels=["topic"], **WORDS)
     os.link(folder / "tickets.csv", folder / "other_name.csv")
-    with pytest.raises(UsageError, match="exists already"):
+    with refused("exists"):
         tools.label("tickets.csv", "other_name.csv", None, labels=["topic"], **WORDS)
-    with pytest.raises(UsageError, match="are the same file: name two"):
+    with refused("same-file"):
         tools.accept("tickets.csv", "out.csv", 0.9, "out.csv", None, labels=["topic"], **WORDS)
     assert (folder / "tickets.csv").read_text() == before
 
@@ -166,14 +166,14 @@ def test_a_file_that_remembers_labels_elsewhere_does_not_open_them(tools, folder
     mark = Mark(60, None, ("topic",), (("file", "../secret.csv"),))
     cells = mark.cells(["0" * 16, "1" * 16])
     (folder / "filled.csv").write_text("row,label,hidegl\n" + "".join(f"{i},card,{c}\n" for i, c in enumerate(cells)))
-    with pytest.raises(UsageError, match="which is outside the folder of this server"):
+    with refused("outside-folder"):
         tools.label("tickets.csv", "out.csv", None, labels=["filled.csv"], **WORDS)
 
 
 def test_a_folder_of_images_with_a_link_to_the_outside_is_refused(tools, folder):
     (folder / "photos").mkdir()
     (folder / "photos" / "a.png").symlink_to("/etc/hostname")
-    with pytest.raises(UsageError, match="is outside the folder of this server"):
+    with refused("outside-folder"):
         tools.inspect("photos")
 
 
@@ -184,7 +184,7 @@ def test_an_embedder_that_would_run_code_or_load_a_model_is_refused(tools):
 
 
 def test_answers_of_the_agent_add_to_the_labels_of_the_data(tools):
-    with pytest.raises(UsageError, match="no labels to learn from"):
+    with refused("no-labels"):
         tools.label("tickets.csv", "out.csv", None, **WORDS)
     found = tools.label("tickets.csv", "out.csv", None, answers={"0": "refund", "1": "card"}, **WORDS)
     assert found["labels_given"] == 2
@@ -192,7 +192,7 @@ def test_answers_of_the_agent_add_to_the_labels_of_the_data(tools):
     assert both["labels_given"] == 13
     with pytest.raises(UsageError, match="answers must have numbers of rows as names, got 'first'"):
         tools.label("tickets.csv", "out3.csv", None, answers={"first": "refund"}, **WORDS)
-    with pytest.raises(UsageError, match="there is no row 99"):
+    with refused("no-such-row"):
         tools.label("tickets.csv", "out3.csv", None, answers={"99": "refund"}, **WORDS)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import hidegl
 from commands import hidegl as command
-from hidegl.basics.errors import UsageError
+from commands import refused
 
 NAMES = np.array(["w", "x", "y", "z"])
 
@@ -52,7 +52,7 @@ def test_a_later_label_settles_a_dispute(data):
 def test_one_person_has_one_label_for_a_row(data, tmp_path, monkeypatch, capsys):
     X, _, lines = data
     twice = pd.concat([lines, lines.iloc[:1].assign(label="q")])
-    with pytest.raises(UsageError, match="two labels for row 0"):
+    with refused("two-labels"):
         hidegl.label(X, twice)
     monkeypatch.chdir(tmp_path)
     np.save("X.npy", X)

@@ -148,11 +148,14 @@ def test_equally_many_labels_of_each_class_do_not_make_classes_equal(sizes):
 
 @pytest.mark.filterwarnings(FEW)
 def test_known_class_shares_are_kept():
-    X, y, labels = blobs((400, 400, 400, 400))
-    shares = np.array([0.4, 0.3, 0.2, 0.1])
-    model = quick(class_prior=shares).fit(X, labels)
-    np.testing.assert_allclose(model.label_distributions_.mean(axis=0), shares, atol=0.03)
-    np.testing.assert_allclose(np.bincount(model.transduction_, minlength=4) / len(y), shares, atol=0.1)
+    X, y, _ = blobs((400, 400, 400, 400))
+    shares, off = np.array([0.4, 0.3, 0.2, 0.1]), []
+    for seed in range(4):
+        labels = hide_labels(y, draw_labels(y, 4, seed=seed, kind="balanced"))
+        model = AutoHiDeGL("quick", class_prior=shares, random_state=seed).fit(X, labels)
+        counts = np.bincount(model.transduction_, minlength=4) / len(y)
+        off.append([np.abs(found - shares).max() for found in (model.label_distributions_.mean(axis=0), counts)])
+    assert np.all(np.mean(off, axis=0) < [0.02, 0.07])  # 0.017 and 0.063; single seeds 0.010 to 0.024, 0.046 to 0.101
 
 
 @pytest.mark.filterwarnings(FEW)

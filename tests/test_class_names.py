@@ -9,7 +9,7 @@ import pytest
 
 import hidegl
 from commands import hidegl as command
-from hidegl.basics.errors import UsageError
+from commands import refused
 from hidegl.intake.class_names import SHARE, cosines, read_class_texts
 
 WORDS = {
@@ -19,18 +19,28 @@ WORDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def texts():
+SEEDS = range(4)
+
+
+def texts_of(seed):
     """Texts of three kinds, of which some have the name of their class in them: texts, classes."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     y = rng.choice(list(WORDS), 240)
     return [" ".join([*rng.choice(WORDS[name], 3), *rng.choice(["the", "a", "of", "my"], 2)]) for name in y], y
 
 
-def test_names_alone_label_all_rows(texts):
-    rows, y = texts
-    found = hidegl.label(rows, class_texts=list(WORDS), embedder="words", effort="quick")
-    assert np.mean(found.labels == y) > 0.85
+@pytest.fixture(scope="module")
+def texts():
+    return texts_of(0)
+
+
+def test_names_alone_label_all_rows():
+    right = []
+    for seed in SEEDS:
+        rows, y = texts_of(seed)
+        found = hidegl.label(rows, class_texts=list(WORDS), embedder="words", effort="quick", random_state=seed)
+        right.append(np.mean(found.labels == y))
+    assert np.mean(right) > 0.91  # 0.926; single seeds 0.80 to 1
     assert not found.given.any()
     assert [source.name for source in found.model.sources_] == ["class names"]
     assert found.model.sources_[0].n_rows == len(rows)
@@ -39,14 +49,16 @@ def test_names_alone_label_all_rows(texts):
     assert abs(certain[0] - SHARE * len(rows)) <= len(WORDS)
 
 
-def test_names_fill_in_classes_without_labels(texts):
-    rows, y = texts
-    given = {row: y[row] for row in range(40) if y[row] != "food"}
-    alone = hidegl.label(rows, given, embedder="words", effort="quick")
-    found = hidegl.label(rows, given, class_texts=list(WORDS), embedder="words", effort="quick")
-    assert not np.any(alone.labels == "food")
-    assert np.mean(found.labels[y == "food"] == "food") > 0.7
-    assert np.mean(found.labels == y) > 0.85
+def test_names_fill_in_classes_without_labels():
+    right = []
+    for seed in SEEDS:
+        rows, y = texts_of(seed)
+        given = {row: y[row] for row in range(40) if y[row] != "food"}
+        options = {"embedder": "words", "effort": "quick", "random_state": seed}
+        assert not np.any(hidegl.label(rows, given, **options).labels == "food")
+        found = hidegl.label(rows, given, class_texts=list(WORDS), **options)
+        right.append([np.mean(found.labels[y == "food"] == "food"), np.mean(found.labels == y)])
+    assert np.all(np.mean(right, axis=0) > [0.71, 0.9])  # 0.735 and 0.914; single seeds 0.54 to 1, 0.85 to 1
 
 
 def test_names_that_mean_nothing_cost_nothing(texts):
@@ -82,9 +94,9 @@ def test_what_names_can_be(tmp_path):
 
 
 def test_errors(texts, tmp_path):
-    with pytest.raises(UsageError, match="class_texts must name two classes or more, got 1"):
+    with refused("wrong-value", "class_texts"):
         hidegl.label(texts[0], class_texts=["car"], embedder="words")
-    with pytest.raises(UsageError, match="class_texts is for texts, but an array of 4 columns is learned from"):
+    with refused("not-for-this-data", "class_texts"):
         hidegl.label(np.eye(4), class_texts=["a", "b"])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from commands import refused
 from hidegl import AutoHiDeGL, HiDeGL, load, read_rows
 from hidegl.datasets import draw_labels, hide_labels, load_data_set, make_three_moons
 from hidegl.rows.arrays import on_host
@@ -185,12 +186,12 @@ class TestLaws:
         broken = X.copy()
         broken[700, 1] = np.nan
         if not isinstance(engine(X), LocalRows):  # these are what reading gives, and are not read again
-            with pytest.raises(ValueError, match="NaN"):
+            with refused("gaps"):
                 HiDeGL(40).fit(engine(broken), y)
         with pytest.raises(ValueError, match="y must have one entry for each of the 900 rows of X, got 890"):
             HiDeGL(40).fit(engine(X), y[:890])
         model = HiDeGL(40, random_state=0).fit(engine(X), y)
-        with pytest.raises(ValueError, match=r"expecting 100 features|100 columns of the fit, got 101"):
+        with refused("columns"):
             model.predict(engine(np.c_[X, X[:, 0]]))
 
     def test_an_average_of_models_and_what_to_label_next(self, engine):
@@ -344,9 +345,9 @@ class TestTensors:
         if not torch.cuda.is_available():
             with pytest.raises(ValueError, match=r"device must be 'cpu' or 'auto' on this machine, got 'cuda'"):
                 HiDeGL(device="cuda").fit(X, y)
-        with pytest.raises(ValueError, match=r"X must have rows and columns, got the shape \(900,\)"):
+        with refused("wrong-shape"):
             HiDeGL().fit(torch.from_numpy(X[:, 0]), y)
-        with pytest.raises(ValueError, match="dense tensor of real numbers"):
+        with refused("numbers"):
             HiDeGL().fit(torch.from_numpy(X).to_sparse(), y)
 
 
@@ -459,9 +460,9 @@ class TestCluster:
 
     def test_what_is_wrong_with_a_dask_array_is_said(self, da):
         y = np.array([0, 1])
-        with pytest.raises(ValueError, match=r"X must have rows and columns, got the shape \(2,\)"):
+        with refused("wrong-shape"):
             HiDeGL(1).fit(da.ones(2), y)
-        with pytest.raises(ValueError, match="X must contain numbers, got the type <U1"):
+        with refused("numbers"):
             HiDeGL(1).fit(da.from_array(np.array([["a"], ["b"]])), y)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def test_modules_and_classes_have_names_of_their_own():
     modules = Counter(path.stem for path in paths)
     classes = Counter(node.name for _, node in nodes(ast.ClassDef))
     assert [name for name, n in (modules + classes).items() if n > 1] == []
+
+
+def codes_of_errors():
+    """The code of each error that is raised in the package, and the places of those without a constant code."""
+    codes, without = set(), []
+    for path, node in nodes(ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in ("UsageError", "OperationError", "RowsError"):
+            code = node.args[1] if len(node.args) > 1 else None
+            if isinstance(code, ast.Constant) and isinstance(code.value, str):
+                codes.add(code.value)
+            else:
+                without.append(f"{path.name}:{node.lineno}")
+    return codes, without
+
+
+def test_every_error_has_a_code_that_is_documented():
+    codes, without = codes_of_errors()
+    assert without == []
+    page = (SOURCE.parents[1] / "docs" / "errors.md").read_text().partition("## Errors for programs")[2]
+    assert sorted(codes) == sorted(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", page.partition("| code |")[2]))
 
 
 def test_words_that_we_do_not_use_are_not_there():

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_digits, load_sample_images
 
-from commands import hidegl
+from commands import hidegl, refused
 from files_with_mistakes import image_bomb
 from hidegl import AutoHiDeGL
 from hidegl.basics.archives import write_archive
@@ -195,7 +195,7 @@ def test_in_python_images_are_paths_pictures_or_arrays(digits, tmp_path):
     (tmp_path / "broken.png").write_text("no")
     with pytest.raises(UnreadableImageError, match=r"broken\.png is not an image, or it is damaged"):
         made.transform([paths[0], tmp_path / "broken.png"])
-    with pytest.raises(ValueError, match="X must be a list of images or paths, got one path"):
+    with refused("images"):
         made.transform(str(paths[0]))
     with pytest.raises(ValueError, match="embedder must be a name, got None"):
         ImageEmbedder(None).fit(paths)
@@ -217,9 +217,9 @@ def test_a_function_of_the_user_is_named_again_to_be_called(digits, tmp_path):
     np.testing.assert_array_equal(again.transform(images[:3]), made.transform(images[:3]))
 
 
-def patches(n=120, side=16):
+def patches(n=120, side=16, seed=0):
     """Parts of two photos, cut out at random places."""
-    rng, photos, found = np.random.default_rng(0), load_sample_images().images, []
+    rng, photos, found = np.random.default_rng(seed), load_sample_images().images, []
     for number in range(n):
         photo = photos[number % 2]
         top, left = (rng.integers(size - side) for size in photo.shape[:2])
@@ -238,14 +238,17 @@ def test_without_the_extra_pixels_are_used_and_it_is_said(folder, digits, capsys
 
 @needs_network
 def test_network_and_pixels_are_views_of_which_labels_choose(tmp_path):
-    images, y = patches(60, 32)
-    made = ImageEmbedder().fit(images)
-    assert made.views_ == {"network": 1280, "pixels": 3 * 32 * 32}
-    X = made.transform(images)
-    few = np.where(np.arange(60) < 16, y, -1)
-    model = AutoHiDeGL("quick", views=made.views_, random_state=0).fit(X, few)
-    assert (model.transduction_ == y).mean() >= 0.85
-    assert model.settings_["view_weights"]["network"] > 0.5
+    accuracy = []
+    for seed in range(3):
+        images, y = patches(60, 32, seed)
+        made = ImageEmbedder().fit(images)
+        assert made.views_ == {"network": 1280, "pixels": 3 * 32 * 32}
+        X = made.transform(images)
+        few = np.where(np.arange(60) < 16, y, -1)
+        model = AutoHiDeGL("quick", views=made.views_, random_state=seed).fit(X, few)
+        assert model.settings_["view_weights"]["network"] > 0.5
+        accuracy.append(np.mean(model.transduction_[16:] == y[16:]))
+    assert np.mean(accuracy) > 0.92  # 0.932; single seeds have 0.864, 0.977 and 0.955
     model.save(tmp_path / "m.hidegl", embedder=made)
     np.testing.assert_array_equal(
         load_embedder(tmp_path / "m.hidegl").transform(images[:2]), made.transform(images[:2])

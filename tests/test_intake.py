@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from PIL import Image
 
 import hidegl
 from commands import hidegl as command
+from commands import refused
 from hidegl.embedding import TableEncoder, TextEmbedder
+from hidegl.intake.sources import Source
 from studio import open_session, wait_for
 
 N = 90
@@ -287,28 +290,53 @@ def test_an_estimator_names_what_takes_gaps_and_categories():
 
 
 WRONG = [
-    (lambda: hidegl.label(TEXTS), "no labels to learn from: name their column or file with labels; `hidegl.suggest`"),
-    (lambda: hidegl.label(frame(), "topics"), "labels topics: there is no such column .*: did you mean 'topic'"),
-    (lambda: hidegl.read(frame(), columns=["z"]), "columns: there is no column 'z'"),
-    (lambda: hidegl.read(frame(), kinds={"x0": "money"}), "kinds x0=money: write COLUMN=KIND"),
-    (lambda: hidegl.read(frame(), kinds={"nr": "number"}), "kinds: there is no column 'nr'"),
-    (lambda: hidegl.read(frame(), id="nr"), "id: there is no column 'nr'"),
-    (lambda: hidegl.read(rows(), [1, 2, 3]), "labels has 3 labels, but the data has 90 rows"),
-    (lambda: hidegl.read(rows(), {99: "a"}), "labels: there is no row 99"),
-    (lambda: hidegl.read(42), "data must be a path, several paths, a data frame"),
-    (lambda: hidegl.read([]), "data must be"),
-    (lambda: hidegl.read("nowhere.csv"), "no such file or folder: nowhere.csv"),
-    (lambda: hidegl.label(TEXTS, FEW, accept=2), "accept must be"),
-    (lambda: hidegl.suggest(TEXTS, 0, embedder="words"), "n must be"),
-    (lambda: hidegl.label(hidegl.read(rows()), text="a"), "text is for hidegl.read"),
+    (lambda: hidegl.label(TEXTS), "no-labels", None),
+    (lambda: hidegl.label(frame(), "topics"), "no-such-column", "labels"),
+    (lambda: hidegl.read(frame(), columns=["z"]), "no-such-column", "columns"),
+    (lambda: hidegl.read(frame(), kinds={"x0": "money"}), "wrong-value", "kinds"),
+    (lambda: hidegl.read(frame(), kinds={"nr": "number"}), "no-such-column", "kinds"),
+    (lambda: hidegl.read(frame(), id="nr"), "no-such-column", "id"),
+    (lambda: hidegl.read(rows(), [1, 2, 3]), "wrong-shape", "labels"),
+    (lambda: hidegl.read(rows(), {99: "a"}), "no-such-row", "labels"),
+    (lambda: hidegl.read(42), "wrong-shape", None),
+    (lambda: hidegl.read([]), "wrong-shape", None),
+    (lambda: hidegl.read("nowhere.csv"), "no-such-file", None),
+    (lambda: hidegl.label(hidegl.read(rows()), text="a"), "conflict", None),
 ]
 
 
-@pytest.mark.parametrize(("use", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_a_wrong_use_is_named_as_in_python(use, message):
-    with pytest.raises(ValueError, match=message) as caught:
+@pytest.mark.parametrize(("use", "code", "about"), WRONG)
+def test_a_wrong_use_is_named_as_in_python(use, code, about):
+    with refused(code) as caught:
         use()
+    assert caught.value.about == about
+    assert isinstance(caught.value, ValueError)
     assert "--" not in str(caught.value)
+
+
+def test_options_have_other_names_on_the_command_line(folder, capsys):
+    frame().to_csv("t.csv", index=False)
+    with refused("no-such-column", "kinds"):
+        hidegl.read("t.csv", kinds={"nr": "number"})
+    command("label t.csv --as nr=number", expected=2)
+    assert "--as: there is no column 'nr'" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"no labels to learn from.* with labels; `hidegl\.suggest` says"):
+        hidegl.label(rows())
+    command("label t.csv --columns x0 --without topic", expected=2)
+    assert "with --labels; `hidegl suggest t.csv` says" in capsys.readouterr().err
+
+
+def test_an_error_about_standard_input_does_not_name_its_copy(monkeypatch, folder):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,a\n1,2\n")))
+    with refused("same-names", "standard input"):
+        Source.of([Path("-")]).open()
+
+
+def test_numbers_out_of_range_are_named_as_in_python():
+    with pytest.raises(ValueError, match="accept must be"):
+        hidegl.label(TEXTS, FEW, accept=2)
+    with pytest.raises(ValueError, match="n must be"):
+        hidegl.suggest(TEXTS, 0, embedder="words")
 
 
 def test_labels_can_be_added_to_a_model():

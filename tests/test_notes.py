@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import hidegl
+from commands import hidegl, refused
 from hidegl import AutoHiDeGL, HiDeGL
 from hidegl import label as hidegl_label
 from hidegl import read as hidegl_read
@@ -181,7 +181,7 @@ def test_labels_of_python_follow_the_index_of_a_data_frame():
     shuffled = y.where(y.index % 4 == 0).sample(frac=1, random_state=0)
     np.testing.assert_array_equal(hidegl_label(frame, shuffled).labels, expected)
     np.testing.assert_array_equal(hidegl_label(frame, shuffled.dropna()).labels, expected)
-    with pytest.raises(ValueError, match=r"labels must have the index of the data frame, but 120 is not in it"):
+    with refused("not-in-data"):
         hidegl_label(frame, y.set_axis(range(20, len(X) + 20)))
 
 
@@ -243,15 +243,15 @@ def test_entries_that_are_no_numbers_are_refused_in_words():
     X, truth = heaps()
     y = np.where(np.arange(len(X)) % 4 == 0, truth, -1)
     model = AutoHiDeGL("quick")
-    with pytest.raises(ValueError, match="X must have no masked entries, got 3: fill them in"):
+    with refused("masked"):
         model.fit(np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) < 3), y)
     model.fit(np.ma.masked_array(X, False), y)
-    with pytest.raises(ValueError, match=r"X must contain numbers, got datetime64\[D\]: .*TableEncoder"):
+    with refused("numbers"):
         model.fit(np.full((len(X), 2), np.datetime64("2020-01-01")), y)
     frame = pd.DataFrame(X).round().astype("Int64")
     model.fit(frame, y)
     frame.iloc[3, 2] = pd.NA
-    with pytest.raises(ValueError, match=r"it contains NaN or infinity: .*TableEncoder fills in empty cells"):
+    with refused("gaps"):
         model.fit(frame, y)
 
 

@@ -25,6 +25,7 @@ globalThis.localStorage = { getItem: () => null };
 def run_module(folder, script):
     """What a script prints that imports modules of the page."""
     shutil.copytree(str(files("hidegl.browser") / "page"), folder / "page")
+    shutil.copy(str(files("hidegl.showing") / "map_names.js"), folder / "page")
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "page" / "before.js").write_text(PAGE)
     (folder / "test.js").write_text('import "./page/before.js";\n' + script)

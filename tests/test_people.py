@@ -101,7 +101,8 @@ def test_people_of_studios_file_are_weighed_where_they_disagree(folder):
 def test_a_file_without_people_goes_on(folder):
     with LabelStore(Path("t.db"), keys()) as store:
         store.label_named([3], "car", "card")
-        store._file.executescript("DROP TABLE annotators; PRAGMA user_version = 2;")
+        result = "DROP VIEW labels; DROP TABLE all_labels; DROP TABLE classes"
+        store._file.executescript(f"{result}; DROP TABLE annotators; PRAGMA user_version = 2;")
     assert hidegl.read("t.csv", "t.db", embedder="words").labels.n_labels == 1
     with LabelStore(Path("t.db"), keys()) as store:
         act(store, "anna", "label_named", [3], "sea", "card")

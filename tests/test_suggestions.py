@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score
 
@@ -233,15 +234,18 @@ def test_nothing_is_gained_where_every_row_has_a_label(moons):
 
 
 @models
-def test_mistakes_are_found_where_every_row_has_a_label(model, moons):
-    X, _, truth = moons
-    y = truth.copy()
-    y[::30] = (y[::30] + 1) % 3
-    judged = model.fit(X, y).audit()
-    found = {label.row for label in judged if label.doubtful}
-    assert len(found & set(range(0, 600, 30))) >= 7  # 7 to 20, by the seed
-    assert len(found - set(range(0, 600, 30))) <= 3
-    assert np.mean([label.judged for label in judged]) > 0.95
+def test_mistakes_are_found_where_every_row_has_a_label(model):
+    found, wrong = [], set(range(0, 600, 30))
+    for seed in range(4):
+        X, truth = make_three_moons(600, random_state=seed)
+        y = truth.copy()
+        y[::30] = (y[::30] + 1) % 3
+        judged = clone(model).set_params(random_state=seed).fit(X, y).audit()
+        doubtful = {label.row for label in judged if label.doubtful}
+        found.append(len(doubtful & wrong))
+        assert len(doubtful - wrong) <= 1
+        assert np.mean([label.judged for label in judged]) > 0.95
+    assert np.mean(found) >= 13  # of 20: both models find 14 on average, 8 to 20 by the seed
 
 
 @models

@@ -19,7 +19,7 @@ from hidegl.embedding import TextEmbedder, load_embedder, minilm, static_vectors
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
-from commands import hidegl
+from commands import hidegl, refused
 from hidegl.cli.model_commands import read_embedder
 from hidegl.cli.running import run
 from hidegl.intake import vector_cache
@@ -146,7 +146,7 @@ def test_a_name_that_is_no_embedder(embedder, message, own_embedder):
 
 
 def test_mistakes_with_texts(own_embedder):
-    with pytest.raises(ValueError, match="X must be a list of texts, got one text"):
+    with refused("texts"):
         TextEmbedder("words").fit("one text")
     with pytest.raises(ValueError, match="must give one vector per row, got the shape"):
         TextEmbedder("own_embedder:short").fit_transform(["a", "b"])
@@ -332,7 +332,7 @@ MISTAKES = {
     "--text length": "--text: 'length' contains numbers, not text; --columns length learns from numbers",
     "--text nothing": "--text: there is no column 'nothing'",
     "--text topic": "--text: 'topic' cannot be learned from: it is the label",
-    "--text note --columns length": "--text and --columns exclude each other",
+    "--text note --columns length": "--text excludes --columns",
     "--text blank": "the text in 'blank' is empty in every row",
     "--columns topic": "--columns: 'topic' cannot be learned from: it is the label",
     "--columns length --embedder words": "--embedder is for texts, but notes.csv is learned from the column 'length'",

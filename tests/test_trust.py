@@ -201,18 +201,22 @@ class TestFamiliarity:
                 place = np.setdiff1d(np.arange(len(p.X)), p.labelled[others]).tolist().index(p.labelled[i])
                 assert found.of_labels[i] * found.limit == pytest.approx(F[place], rel=1e-5, abs=1e-10)
 
-    @pytest.mark.parametrize("make", [lambda: AutoHiDeGL("quick", random_state=0), lambda: HiDeGL(random_state=0)])
+    @pytest.mark.parametrize(
+        "make", [lambda seed: AutoHiDeGL("quick", random_state=seed), lambda seed: HiDeGL(random_state=seed)]
+    )
     def test_a_class_that_nobody_named_is_found(self, make, digits):
         X, truth = digits
-        known = np.flatnonzero(truth != 6)
-        y = hide_labels(truth, known[draw_labels(truth[known], 63, seed=0)])
-        model = make().fit(X, y)
-        (largest, *_) = model.unfamiliar()
-        assert np.mean(truth[largest.rows] == 6) > 0.85  # 28 ones that look alike join the sixes, for every other seed
-        assert np.mean(np.isin(np.flatnonzero(truth == 6), largest.rows)) > 0.8
-        assert set(truth[largest.examples]) == {6}
-        assert largest.label != 6
-        assert largest.chance <= 0.05
+        known, right = np.flatnonzero(truth != 6), []
+        for seed in range(3):
+            y = hide_labels(truth, known[draw_labels(truth[known], 63, seed=seed)])
+            (largest, *_) = make(seed).fit(X, y).unfamiliar()
+            of_six = [truth[rows] == 6 for rows in (largest.rows, largest.examples)]
+            right.append([*map(np.mean, of_six), np.mean(np.isin(np.flatnonzero(truth == 6), largest.rows))])
+            assert largest.label != 6
+            assert largest.chance <= 0.05
+        assert np.all(
+            np.mean(right, axis=0) > [0.89, 0.9, 0.97]
+        )  # for some seeds, 28 ones that look alike join the sixes
         familiarity = model.familiarity()
         assert roc_auc_score(truth == 6, -familiarity) > 0.97
         np.testing.assert_allclose(model.familiarity(X[:50]), familiarity[:50], rtol=1e-6)

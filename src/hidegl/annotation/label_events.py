@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ class LabelHistory:
     def require(self, number: int) -> LabelClass:
         found = self.classes.get(number)
         if found is None or not found.in_use:
-            raise UsageError(f"there is no class number {number}")
+            raise UsageError(f"there is no class number {number}", "no-such-class")
         return found
 
     def named(self, name: str) -> LabelClass | None:
@@ -91,17 +92,18 @@ class LabelHistory:
 
     def check_rows(self, rows: Sequence[int]) -> None:
         if not rows:
-            raise UsageError("name one row or more")
+            raise UsageError("name one row or more", "wrong-value")
         for row in rows:
             if not 0 <= row < self.n_rows:
-                raise UsageError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}")
+                raise UsageError(f"there is no row {row}: the data has rows 0 to {self.n_rows - 1:,}", "no-such-row")
 
-    def labels(self, *, with_gone: bool = False) -> dict[int, Given]:
-        """The final class of each labelled row: merges are applied, and deleted classes left out. Rows that are no
-        longer in the table have numbers below 0.
+    def labels(self, *, with_gone: bool = False, of: Iterable[int] | None = None) -> dict[int, Given]:
+        """The final class of each labelled row, or of some rows: merges are applied, and deleted classes left out. Rows
+        that are no longer in the table have numbers below 0.
         """
         final = {number: self._final(number) for number in self.classes}
-        named = ((row, final[one.label], one.source) for row, one in self.given.items() if with_gone or row >= 0)
+        given = self.given.items() if of is None else [(row, self.given[row]) for row in of if row in self.given]
+        named = ((row, final[one.label], one.source) for row, one in given if with_gone or row >= 0)
         return {row: Given(found.number, source) for row, found, source in named if found is not None}
 
     def disputed(self, *, with_gone: bool = False) -> dict[int, dict[str, int]]:
@@ -136,6 +138,10 @@ class LabelHistory:
 
     # Changes
 
+    def copy(self) -> LabelHistory:
+        own = {one.name: copy(getattr(self, one.name)) for one in fields(self)}
+        return LabelHistory(**own)
+
     def label_changes(self, rows: Sequence[int], label: int | None, source: str) -> list[Change]:
         self.check_rows(rows)
         after = None if label is None else Given(label, source)
@@ -147,9 +153,9 @@ class LabelHistory:
         """The change that creates a class. `more` is the number of classes that the same batch creates before it."""
         name = checked_name(name)
         if self.named(name) is not None:
-            raise UsageError(f"there is a class {name!r} already")
+            raise UsageError(f"there is a class {name!r} already", "class-exists")
         if sum(one.in_use for one in self.classes.values()) + more >= MOST_CLASSES:
-            raise UsageError(f"there are {MOST_CLASSES:,} classes already, which is the maximum")
+            raise UsageError(f"there are {MOST_CLASSES:,} classes already, which is the maximum", "too-large")
         return LabelClass(self.highest + 1 + more, name)
 
     def take(self, batch: Batch) -> None:
@@ -199,7 +205,7 @@ def checked_contents(path: Path, file: sqlite3.Connection, n_rows: int) -> Label
         contents = replayed(file, n_rows)
         contents.check(gone_rows(file))
     except (DamagedLabelsError, sqlite3.Error, TypeError, ValueError, OverflowError) as error:
-        raise OperationError(f"{path} is damaged: {error}") from error
+        raise OperationError(f"is damaged: {error}", "damaged", path) from error
     return contents
 
 
@@ -264,14 +270,14 @@ def tidy_name(name: str) -> str:
 
 def checked_name(name: str, what: str = "the name of a class") -> str:
     if not name:
-        raise UsageError("a class needs a name")
+        raise UsageError("a class needs a name", "class-name")
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"{what} has at most {LONGEST_NAME} characters, not {len(name):,}")
+        raise UsageError(f"{what} has at most {LONGEST_NAME} characters, not {len(name):,}", "class-name")
     refused = next((sign for sign in name if unicodedata.category(sign) in UNSEEN and sign not in JOINERS), None)
     if refused is not None:
-        raise UsageError(f"{what} must not contain the invisible character U+{ord(refused):04X}")
+        raise UsageError(f"{what} must not contain the invisible character U+{ord(refused):04X}", "class-name")
     if is_blank(name):
-        raise UsageError(f"{name!r} means in files that there is no label: choose another name")
+        raise UsageError(f"{name!r} means in files that there is no label: choose another name", "class-name")
     return name
 
 
@@ -284,7 +290,9 @@ def imported_names(names: dict[int, str]) -> dict[str, str]:
                 found[name] = checked_name(tidy_name(name))
             except UsageError as error:
                 shown = name if len(name) <= SHOWN_NAME else name[:SHOWN_NAME] + "…"
-                raise UsageError(f"row {row:,} (counted from 0) is labelled {shown!r}: {error}") from error
+                raise UsageError(
+                    f"row {row:,} (counted from 0) is labelled {shown!r}: {error}", "class-name"
+                ) from error
     return found
 
 

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hidegl.annotation.label_events import checked_contents
-from hidegl.annotation.label_moves import add_annotators, add_keys, begin_anew, move_rows, moves_in
+from hidegl.annotation.label_moves import begin_anew, move_rows, moves_in, upgrade
 from hidegl.annotation.label_schema import (
     SCHEMA,
-    WITHOUT_KEYS,
-    WITHOUT_PEOPLE,
     as_unreadable_error,
     facts_of,
     remembered_columns,
     transaction,
-    version_of,
 )
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
@@ -51,10 +48,7 @@ def prepared(file: sqlite3.Connection, path: Path, keys: RowKeys) -> str | None:
         begin_anew(file, keys)
         return None
     with transaction(file):
-        if version_of(file) == WITHOUT_KEYS:
-            add_keys(file, keys)
-        if version_of(file) == WITHOUT_PEOPLE:
-            add_annotators(file)
+        upgrade(file, keys)
         move_rows(file, moves, keys)
     return moves.words
 
@@ -75,8 +69,8 @@ def owned(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         lock.close()
         if "locked" in str(error):
-            raise UsageError(f"{path} is open in another Studio: use its page, or end it first") from error
-        raise OperationError(f"cannot write {path}: {error}") from error
+            raise UsageError("is open in another Studio: use its page, or end it first", "in-use", path) from error
+        raise OperationError(f"cannot write {path}: {error}", "cannot-write") from error
     return lock
 
 
@@ -90,7 +84,8 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         raise OperationError(
             f"cannot write {path}, the file of labels: {error.strerror or error}; copy the data to a folder that "
-            f"you may write to"
+            f"you may write to",
+            "cannot-write",
         ) from error
 
 
@@ -117,11 +112,10 @@ def read_labels(path: Path, keys: RowKeys) -> StoredLabels:
         if moves is None:
             return StoredLabels({}, [], {}, None)
         contents = checked_contents(path, file, moves.n_before)
-        events = "SELECT DISTINCT row FROM events WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone)"
-        touched = [row for (row,) in file.execute(events)]
     given = contents.labels(with_gone=True)
     names = {row: contents.classes[one.label].name for row, one in sorted(given.items())}
-    removed = [row for row in touched if row not in names]
+    touched = {row for batch in contents.done for kind, row, _, _ in batch.changes if kind == "label"}
+    removed = [row for row in sorted(touched) if row not in names]
     now = moves.rows
     found = {now[row]: name for row, name in names.items() if row in now}
     disputed: dict[str, dict[int, str]] = {}

@@ -6,15 +6,12 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from hidegl.annotation.label_events import checked_contents
+from hidegl.annotation.label_events import checked_contents, replayed
 from hidegl.annotation.label_schema import (
-    ANNOTATORS,
+    ADDED,
     KEY_COLUMNS,
-    LABELS_VIEWS,
-    ROW_KEYS,
     VERSION,
     WITHOUT_KEYS,
-    WITHOUT_PEOPLE,
     check_schema,
     check_values,
     facts_of,
@@ -25,10 +22,6 @@ from hidegl.annotation.label_schema import (
 )
 from hidegl.annotation.row_keys import RowKeys, placed_rows
 from hidegl.basics.errors import OperationError, UsageError
-
-
-class OtherTableError(UsageError):
-    """The file has the labels of another table."""
 
 
 class Moves(NamedTuple):
@@ -66,30 +59,34 @@ def moves_in(file: sqlite3.Connection, path: Path, keys: RowKeys) -> Moves | Non
     check_values(file, path)
     facts = dict(file.execute("SELECT name, value FROM facts"))
     if not str(facts.get("n_rows")).isdecimal() or "fingerprint" not in facts:
-        raise OperationError(f"{path} is damaged: it does not name its table")
+        raise OperationError("is damaged: it does not name its table", "damaged", path)
     n_before, same = int(facts["n_rows"]), facts["fingerprint"] == keys.fingerprint
     labelled = set(checked_contents(path, file, n_before).labels())
     if version_of(file) == WITHOUT_KEYS:
         if n_before == keys.n_rows and same:
             rows = {row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")}
             if not rows <= set(range(n_before)):
-                raise OperationError(f"{path} is damaged: it names rows that the table does not have")
+                raise OperationError("is damaged: it names rows that the table does not have", "damaged", path)
             return Moves({row: row for row in rows}, n_before, n_before, 0, 0, 0)
         if not labelled:
             return None
-        raise OtherTableError(f"{path} labels {other_table(n_before, keys)}. {ADVICE_WITHOUT_KEYS}")
+        raise UsageError(f"labels {other_table(n_before, keys)}. {ADVICE_WITHOUT_KEYS}", "other-table", path)
     stored = dict(file.execute("SELECT row, key FROM row_keys"))
     own = keys.by(key_columns(facts))
     if own is None and same and n_before == keys.n_rows:
-        raise OperationError(f"{path} is damaged: it identifies its rows by columns that its own table does not have")
+        raise OperationError(
+            "is damaged: it identifies its rows by columns that its own table does not have", "damaged", path
+        )
     found = {} if own is None else placed_rows(stored, own)
     if not found and not (same and n_before == keys.n_rows):
         if not labelled:
             return None
         missing = "" if own is not None else ", without columns that it had"
-        raise OtherTableError(
-            f"{path} labels {other_table(n_before, keys)}{missing}: none of its {len(labelled):,} labelled rows is in "
-            f"this one. Move {path.name} away to begin anew"
+        raise UsageError(
+            f"labels {other_table(n_before, keys)}{missing}: none of its {len(labelled):,} labelled rows is in "
+            f"this one. Move {path.name} away to begin anew",
+            "other-table",
+            path,
         )
     moved = sum(row != now and row >= 0 for row, now in found.items())
     back = sum(row < 0 for row in found)
@@ -132,39 +129,34 @@ def move_rows(file: sqlite3.Connection, moves: Moves, keys: RowKeys) -> None:
     file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts)
 
 
-def add_keys(file: sqlite3.Connection, keys: RowKeys) -> None:
-    """Convert a file of version 0.2, which identified rows by their numbers, to keys."""
-    rows = [row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")]
-    file.execute("DROP VIEW labels")
-    file.execute(ROW_KEYS)
-    for view in LABELS_VIEWS:
-        file.execute(view)
-    file.executemany("INSERT INTO row_keys VALUES (?, ?)", zip(rows, keys.of_rows(rows), strict=True))
-    file.execute("INSERT OR REPLACE INTO facts (value, name) VALUES (?, ?)", facts_of(keys)[-1])
-    add_annotators(file)
-
-
-def add_annotators(file: sqlite3.Connection) -> None:
-    """Convert a file without names of people."""
-    file.execute(ANNOTATORS)
+def upgrade(file: sqlite3.Connection, keys: RowKeys) -> None:
+    """Convert a file of an older version. Files of version 0.2 identified rows by their numbers."""
+    before = max(version_of(file), WITHOUT_KEYS)
+    if before == VERSION:
+        return
+    for (view,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+        file.execute(f"""DROP VIEW "{view.replace('"', '""')}" """)
+    for statement in (part for number in ADDED if number > before for part in ADDED[number]):
+        file.execute(statement)
+    if before == WITHOUT_KEYS:
+        rows = [row for (row,) in file.execute("SELECT DISTINCT row FROM events WHERE row IS NOT NULL")]
+        file.executemany("INSERT INTO row_keys VALUES (?, ?)", zip(rows, keys.of_rows(rows), strict=True))
+        file.execute("INSERT OR REPLACE INTO facts (value, name) VALUES (?, ?)", facts_of(keys)[-1])
     file.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def begin_anew(file: sqlite3.Connection, keys: RowKeys) -> None:
     """Reuse only the classes for another table, because the events are about other rows."""
-    names = "class, name, colour, key, deleted"
-    kept = file.execute(f"SELECT {names} FROM classes WHERE merged_into IS NULL AND NOT deleted").fetchall()
+    classes = [one for one in replayed(file, 0).classes.values() if one.in_use]
     with transaction(file):
         file.execute("DELETE FROM events")
         file.execute("DELETE FROM progress")
-        if version_of(file) == WITHOUT_KEYS:
-            add_keys(file, keys)
-        if version_of(file) == WITHOUT_PEOPLE:
-            add_annotators(file)
+        upgrade(file, keys)
         file.execute("DELETE FROM annotators")
         file.execute("DELETE FROM row_keys")
         file.executemany(
-            f"INSERT INTO events (batch, time, source, kind, {names}) VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, ?)",
-            [(now(), *one) for one in kept],
+            "INSERT INTO events (batch, time, source, kind, class, name, colour, key, deleted) "
+            "VALUES (1, ?, 'classes', 'class', ?, ?, ?, ?, 0)",
+            [(now(), one.number, one.name, one.colour, one.key) for one in classes],
         )
         file.executemany("UPDATE facts SET value = ? WHERE name = ?", facts_of(keys))

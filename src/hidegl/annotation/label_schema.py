@@ -15,7 +15,7 @@ from hidegl.basics.errors import OperationError, UsageError, joined_names
 APPLICATION = 0x48444C42
 """SQLite's application_id of these files: the letters HDLB."""
 
-VERSION, WITHOUT_PEOPLE, WITHOUT_KEYS = 3, 2, 1
+VERSION, WITHOUT_RESULT, WITHOUT_PEOPLE, WITHOUT_KEYS = 4, 3, 2, 1
 """SQLite's user_version, increased when older versions of hidegl could not read the file. Files of 0.2 have no keys."""
 
 ENDING = ".labels.db"
@@ -41,40 +41,31 @@ CREATE TABLE annotators (
 );
 """
 
-FINAL_LABELS = """
-    WITH RECURSIVE final (class, target) AS (
-        SELECT class, class FROM classes
-        UNION ALL
-        SELECT final.class, classes.merged_into FROM final JOIN classes ON classes.class = final.target
-        WHERE classes.merged_into IS NOT NULL
-    )
-    SELECT given.row AS row, classes.name AS label FROM (
-        SELECT row, class, max(id) FROM events
-        WHERE kind = 'label' AND batch NOT IN (SELECT batch FROM undone) GROUP BY row
-    ) AS given
-    JOIN final ON final.class = given.class
-    JOIN classes ON classes.class = final.target
-    WHERE classes.merged_into IS NULL AND NOT classes.deleted"""
-"""The query for the label of each labelled row, after changes and merges of classes."""
-
-LABELS_VIEWS = (
-    f"""
-CREATE VIEW all_labels AS      -- also those of rows that are gone{FINAL_LABELS};
+RESULT = (
+    """
+CREATE TABLE classes (
+    class INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    colour TEXT,
+    key TEXT,
+    merged_into INTEGER,
+    deleted INTEGER NOT NULL
+);
 """,
     """
-CREATE VIEW labels AS
-    SELECT row, label FROM all_labels WHERE row >= 0 ORDER BY row;
+CREATE TABLE all_labels (
+    row INTEGER PRIMARY KEY,     -- below 0: it is not in the table any more
+    label TEXT NOT NULL
+);
+""",
+    """
+CREATE VIEW labels AS SELECT row, label FROM all_labels WHERE row >= 0 ORDER BY row;
 """,
 )
-
-LABELS_WITHOUT_KEYS = f"""
-CREATE VIEW labels AS{FINAL_LABELS}
-    ORDER BY given.row;
-"""
+"""The classes and labels that result from the events, for other programs. hidegl writes them, and reads the events."""
 
 EVENTS = f"""
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {{}};
 
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
@@ -103,18 +94,6 @@ CREATE TABLE progress (
     low REAL NOT NULL,
     high REAL NOT NULL
 );
-
-CREATE VIEW undone AS
-    SELECT target AS batch FROM (
-        SELECT target, kind, max(id) FROM events WHERE kind IN ('undo', 'redo') GROUP BY target
-    ) WHERE kind = 'undo';
-
-CREATE VIEW classes AS
-    SELECT class, name, colour, key, merged_into, deleted FROM (
-        SELECT *, max(id) FROM events
-        WHERE kind = 'class' AND batch NOT IN (SELECT batch FROM undone) GROUP BY class
-    );
-
 """
 
 KINDS = {
@@ -128,6 +107,8 @@ KINDS = {
     "row_keys": {"row": "integer", "key": "text"},
     "annotators": {"batch": "integer", "name": "text"},
     "progress": {"time": "text", "labels": "integer", **dict.fromkeys(("accuracy", "low", "high"), "real")},
+    "classes": {"class": "integer", "name": "text", **dict.fromkeys(("colour", "key"), "text null")},
+    "all_labels": {"row": "integer", "label": "text"},
 }
 """The types of the columns of each table."""
 
@@ -137,29 +118,39 @@ LARGEST = 2**53
 LONGEST_REASON = 200
 """The maximum number of characters of SQLite's error that are quoted."""
 
-SCHEMAS = {
-    WITHOUT_KEYS: EVENTS.format(WITHOUT_KEYS) + LABELS_WITHOUT_KEYS,
-    WITHOUT_PEOPLE: EVENTS.format(WITHOUT_PEOPLE) + ROW_KEYS + "".join(LABELS_VIEWS),
-    VERSION: EVENTS.format(VERSION) + ROW_KEYS + "".join(LABELS_VIEWS) + ANNOTATORS,
-}
-SCHEMA = SCHEMAS[VERSION]
+ADDED = {WITHOUT_PEOPLE: (ROW_KEYS,), WITHOUT_RESULT: (ANNOTATORS,), VERSION: RESULT}
+"""What each version has in addition to the one before it."""
+
+
+def schema_of(version: int) -> str:
+    parts = [part for number in ADDED if number <= version for part in ADDED[number]]
+    return f"{EVENTS}{''.join(parts)}PRAGMA user_version = {version};"
+
+
+SCHEMA = schema_of(VERSION)
 
 
 def check_schema(file: sqlite3.Connection, path: Path) -> None:
-    """Raise an error unless the tables and views are ours, and nothing else: a trigger could delete labels."""
+    """Raise an error unless the tables and views are ours and nothing else: a trigger could delete labels. The views
+    of older versions are not read.
+    """
     if file.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise UsageError(f"{path} is a SQLite file, but not one of labels")
+        raise UsageError("is a SQLite file, but not one of labels", "other-format", path)
     if version_of(file) > VERSION:
-        raise OperationError(f"{path} was written by a newer version of hidegl")
+        raise OperationError("was written by a newer version of hidegl", "newer-version", path)
     with closing(sqlite3.connect(":memory:")) as own:
-        own.executescript(SCHEMAS[max(version_of(file), WITHOUT_KEYS)])
+        own.executescript(schema_of(version_of(file)))
         expected = parts_of_schema(own)
     found = parts_of_schema(file)
+    if version_of(file) < VERSION:
+        found = {name: sql for name, sql in found.items() if not name.startswith("view ")}
     different = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
     if different:
         raise OperationError(
-            f"{path} is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels can be "
-            f"imported from a CSV file with the columns row and label"
+            f"is not as hidegl made it: {joined_names(different)} differs, so it is not used; labels can be "
+            f"imported from a CSV file with the columns row and label",
+            "damaged",
+            path,
         )
 
 
@@ -176,7 +167,7 @@ def check_values(file: sqlite3.Connection, path: Path) -> None:
             if "integer" in kinds:
                 wrong += f" OR {name} NOT BETWEEN -{LARGEST} AND {LARGEST}"
             if file.execute(f"SELECT 1 FROM {table} WHERE {wrong}").fetchone() is not None:
-                raise OperationError(f"{path} is damaged: its table {table} has wrong values in {name}")
+                raise OperationError(f"is damaged: its table {table} has wrong values in {name}", "damaged", path)
 
 
 @contextmanager
@@ -186,7 +177,7 @@ def as_unreadable_error(path: Path, what: str = "read") -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # damaged sizes make SQLite allocate too much
         line = " ".join(str(error).split()) or "it is damaged, or there is not enough memory"
-        raise OperationError(f"{path} cannot be {what}: {line[:LONGEST_REASON]}") from error
+        raise OperationError(f"cannot be {what}: {line[:LONGEST_REASON]}", "damaged", path) from error
 
 
 def parts_of_schema(file: sqlite3.Connection) -> dict[str, str]:

@@ -18,6 +18,7 @@ from hidegl.annotation.label_events import (
     UNSURE,
     Given,
     LabelClass,
+    LabelHistory,
     changed_names,
     checked_contents,
     checked_name,
@@ -27,6 +28,7 @@ from hidegl.annotation.label_events import (
     with_keys,
 )
 from hidegl.annotation.label_files import opened, owned
+from hidegl.annotation.label_results import write_result
 from hidegl.annotation.label_schema import as_unreadable_error, key_columns, now, remember_columns
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
@@ -56,6 +58,8 @@ class LabelStore:
                 names = key_columns(dict(self._file.execute("SELECT name, value FROM facts")))
                 self._keys = keys.by(names) or keys
                 self._contents = checked_contents(path, self._file, keys.n_rows)
+                with self._file:
+                    write_result(self._file, self._contents)
                 self._last_batch = self._file.execute("SELECT coalesce(max(batch), 0) FROM events").fetchone()[0]
         except BaseException:
             self._owner.close()
@@ -124,7 +128,7 @@ class LabelStore:
                 self._contents.require(label)
                 changes += self._contents.label_changes([row], label, source)
             if not changes:
-                raise UsageError("name one row or more")
+                raise UsageError("name one row or more", "wrong-value")
             self._act(source, changes)
 
     def label_named(self, rows: Sequence[int], name: str, source: str) -> LabelClass:
@@ -182,7 +186,7 @@ class LabelStore:
                 changed["name"] = name = checked_name(tidy_name(changed["name"] or ""))
                 other = self._contents.named(name)
                 if other is not None and other.number != number:
-                    raise UsageError(f"there is a class {other.name!r} already: merge the two")
+                    raise UsageError(f"there is a class {other.name!r} already: merge the two", "class-exists")
             changes: list[Change] = [
                 ("class", other.number, other, replace(other, key=None))
                 for other in self._contents.classes.values()
@@ -197,7 +201,7 @@ class LabelStore:
         with self._writing:
             before, _ = self._contents.require(number), self._contents.require(into)
             if number == into:
-                raise UsageError("a class cannot be merged with itself")
+                raise UsageError("a class cannot be merged with itself", "wrong-value")
             self._act("classes", [("class", number, before, replace(before, merged_into=into))])
 
     def delete(self, number: int) -> None:
@@ -214,9 +218,9 @@ class LabelStore:
             if not self._contents.done:
                 return None
             batch = self._contents.done[-1]
-            self._write("undo", [("undo", {"target": batch.number})])
-            with self._mutex:
-                self._contents.undo()
+            after = self._contents.copy()
+            after.undo()
+            self._write("undo", [("undo", {"target": batch.number})], after, batch)
             return batch
 
     def redo(self) -> Batch | None:
@@ -225,9 +229,9 @@ class LabelStore:
             if not self._contents.undone:
                 return None
             batch = self._contents.undone[-1]
-            self._write("redo", [("redo", {"target": batch.number})])
-            with self._mutex:
-                self._contents.redo()
+            after = self._contents.copy()
+            after.redo()
+            self._write("redo", [("redo", {"target": batch.number})], after, batch)
             return batch
 
     # Progress
@@ -249,13 +253,20 @@ class LabelStore:
         """Write the events of a batch to the disk, and then change the state in memory."""
         rows = list(dict.fromkeys(key for kind, key, _, _ in changes if kind != "class"))
         events = [(kind, event_of(kind, key, after)) for kind, key, _, after in changes]
-        number = self._write(source, events, list(zip(rows, self._keys.of_rows(rows), strict=True)))
-        with self._mutex:
-            self._contents.take(Batch(number, source, changes, ANNOTATOR.get()))
+        batch = Batch(self._last_batch + 1, source, changes, ANNOTATOR.get())
+        after = self._contents.copy()
+        after.take(batch)
+        self._write(source, events, after, batch, list(zip(rows, self._keys.of_rows(rows), strict=True)))
 
     def _write(
-        self, source: str, events: Iterable[tuple[str, dict[str, Any]]], keys: Sequence[tuple[int, str]] = ()
-    ) -> int:
+        self,
+        source: str,
+        events: Iterable[tuple[str, dict[str, Any]]],
+        after: LabelHistory,
+        batch: Batch,
+        keys: Sequence[tuple[int, str]] = (),
+    ) -> None:
+        """Write events to the disk together with what the batch that they are about leads to."""
         check_in_place(self.path, self._identity)
         common = {"batch": self._last_batch + 1, "time": now(), "source": source}
         try:
@@ -267,11 +278,13 @@ class LabelStore:
                     event = {**common, "kind": kind, **values}
                     marks = ", ".join(f":{name}" for name in event)
                     self._file.execute(f"INSERT INTO events ({', '.join(event)}) VALUES ({marks})", event)
+                write_result(self._file, after, batch)
         except sqlite3.Error as error:
-            raise OperationError(f"nothing was saved in {self.path}: {error}") from error
+            raise OperationError(f"nothing was saved in {self.path}: {error}", "cannot-write") from error
         check_in_place(self.path, self._identity)
         self._last_batch += 1
-        return self._last_batch
+        with self._mutex:
+            self._contents = after
 
 
 def check_in_place(path: Path, before: tuple[int, int]) -> None:
@@ -282,7 +295,8 @@ def check_in_place(path: Path, before: tuple[int, int]) -> None:
         in_place = False
     if not in_place:
         raise OperationError(
-            f"nothing was saved: {path} was deleted, renamed or replaced; put it back, or start Studio again"
+            f"nothing was saved: {path} was deleted, renamed or replaced; put it back, or start Studio again",
+            "file-changed",
         )
 
 

@@ -8,42 +8,56 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, Self
 
 from hidegl.basics.confinement import CONFINEMENT
+from hidegl.basics.endings import PARQUET, ending_of
+from hidegl.basics.memory import available_memory, readable
+from hidegl.basics.option_names import option_name
 from hidegl.basics.whole_files import NotAFileError, file_at
 
 
-class UsageError(ValueError):
+class CodedError(Exception):
+    """An error with a code for programs. Its sentence is `about`, such as a path or an option, and the `rule`.
+
+    docs/errors.md lists the codes.
+    """
+
+    def __init__(self, rule: str, code: str, about: object = None, **fields: Any) -> None:
+        super().__init__(rule, code)
+        self.rule, self.code, self.fields = rule, code, fields
+        self.about = None if about is None else str(about)
+        if self.about is not None and self.about.startswith("--"):
+            self.about = option_name(self.about[2:])
+
+    def __str__(self) -> str:
+        if self.about is None:
+            return self.rule
+        return f"{self.about}{'' if self.rule[0] in ':,' else ' '}{self.rule}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), self.rule, self.code, self.about, **self.fields), ()
+
+    def renamed(self, about: object) -> Self:
+        """The same error about something with another name."""
+        return type(self)(self.rule, self.code, about, **self.fields)
+
+
+class UsageError(CodedError, ValueError):
     """Wrong use. The message says what to do instead."""
 
 
-class OperationError(RuntimeError):
+class OperationError(CodedError, RuntimeError):
     """The request is right, but it could not be done."""
 
 
-class RowsError(ValueError):
-    """The rows X break a rule. In Python the message begins with X, on the command line with "the data".
+class RowsError(CodedError, ValueError):
+    """The rows X break a rule. On the command line the message begins with "the data" in place of X."""
 
-    `rule` is the rest of the message, and `code` names the kind of the mistake for programs.
-    """
-
-    def __init__(self, rule: str, code: str) -> None:
-        super().__init__(rule, code)  # so that it can be pickled by workers
-        self.rule, self.code = rule, code
-
-    def __str__(self) -> str:
-        return f"X {self.rule}"
-
-
-class GapsError(UsageError):
-    """Some cells are empty or not finite. `columns` names the columns; `found` says so without advice."""
-
-    def __init__(self, gaps: dict[str, int]) -> None:
-        counts = joined_names((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
-        self.found = f"some cells are empty or not finite, in {counts}"
-        super().__init__(f"{self.found}: fill them in, or leave such columns out")
-        self.columns = list(gaps)
+    def __init__(self, rule: str, code: str, about: object = "X", **fields: Any) -> None:
+        super().__init__(rule, code, about, **fields)
 
 
 def joined_names(names: Iterable[object], most: int = 5) -> str:
@@ -62,7 +76,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def refuse_address(path: Path | str) -> None:
     if found := re.match(r"([a-z][a-z0-9]+):/+(.*)", str(path)):  # a path joins the two strokes of an address
-        raise UsageError(f"{found[1]}://{found[2]} is an address, and hidegl reads files: download it first")
+        raise UsageError(
+            f"{found[1]}://{found[2]} is an address, and hidegl reads files: download it first", "not-a-file"
+        )
 
 
 @contextmanager
@@ -75,9 +91,9 @@ def writing(path: Path) -> Iterator[None]:
             raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise OperationError(
-                f"no space left on the disk for {path}: free some, or write elsewhere with -o"
+                f"no space left on the disk for {path}: free some, or write elsewhere with -o", "no-space"
             ) from error
-        raise OperationError(f"cannot write {path}: {error.strerror or error}") from error
+        raise OperationError(f"cannot write {path}: {error.strerror or error}", "cannot-write") from error
 
 
 def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option: str) -> None:
@@ -85,16 +101,20 @@ def check_new_file(path: Path, endings: tuple[str, ...], *, force: bool, option:
     if endings and path.suffix.lower() not in endings:
         *others, last = endings
         either = f"{', '.join(others)} or " if others else ""
-        raise UsageError(f"{option} {path}: the name must end in {either}{last}")
+        raise UsageError(f"{path}: the name must end in {either}{last}", "wrong-ending", option)
     try:
         target = file_at(path)
     except NotAFileError as error:
-        raise UsageError(f"{option} {error}") from error
+        raise UsageError(f"{error}", "not-a-file", option) from error
     if path.exists() and not force:
-        raise UsageError(f"{path} exists already: name another file with {option}, or replace it with --force")
+        raise UsageError(
+            f"exists already: name another file with {option}, or replace it with {option_name('force')}",
+            "exists",
+            path,
+        )
     if not target.parent.is_dir():
         folder = target.parent if path.is_symlink() else path.parent
-        raise UsageError(f"there is no folder {folder} for {path.name}: create it first")
+        raise UsageError(f"there is no folder {folder} for {path.name}: create it first", "no-such-folder")
     with writing(path), tempfile.TemporaryFile(dir=target.parent):
         pass  # a file can be made there
 
@@ -107,17 +127,17 @@ def check_distinct(
     for number, (option, path) in enumerate(named_outputs):
         for other_option, other in named_outputs[:number]:
             if same_file(path, other):
-                raise UsageError(f"{other_option} {other} and {option} {path} are the same file: name two")
+                raise UsageError(f"{other_option} {other} and {option} {path} are the same file: name two", "same-file")
         for what, given in inputs.items():
             sources = [given] if isinstance(given, Path) else given or ()
             if any(replaces(path, Path(source)) for source in sources):
-                raise UsageError(f"{option} {path} would replace {what}: name another file")
+                raise UsageError(f"{path} would replace {what}: name another file", "same-file", option)
 
 
 def replaces(path: Path, source: Path) -> bool:
     """Whether writing a file would change what is read from a source: a file, or a folder of Parquet files."""
     if source.is_dir():
-        return path.suffix.lower() in (".parquet", ".pq") and same_file(path.parent, source)
+        return ending_of(path) in PARQUET and same_file(path.parent, source)
     return same_file(path, source)
 
 
@@ -132,13 +152,15 @@ def same_file(one: Path, other: Path) -> bool:
 def check_readable(path: Path | str) -> None:
     """Raise an error if this process may not read a path because it is confined to a folder."""
     if CONFINEMENT.excludes(path):
-        raise UsageError(f"{path} is outside the folder of this server")
+        raise UsageError("is outside the folder of this server", "outside-folder", path)
 
 
 def unreadable_array(path: Path, error: Exception) -> OperationError:
     if "Object arrays" in str(error) or "Python objects" in str(error):
         return OperationError(
-            f"{path} contains Python objects, which are not loaded because they may run code: save plain arrays"
+            "contains Python objects, which are not loaded because they may run code: save plain arrays",
+            "python-objects",
+            path,
         )
     return damaged(path)
 
@@ -150,8 +172,20 @@ LONGEST_LINE = 2**31 - 1
 
 
 def too_long_a_line(path: Path) -> OperationError:
-    return OperationError(f"{path} has a line of more than 2 GB: is a quotation mark or a newline missing?")
+    return OperationError("has a line of more than 2 GB: is a quotation mark or a newline missing?", "too-large", path)
+
+
+def check_memory_for(path: Path, size: float, advice: str) -> None:
+    """Raise an error if the content of a file takes more memory than is free."""
+    available = available_memory()
+    if size > available:
+        raise OperationError(
+            f"takes {readable(size)} of memory, of which {readable(available)} are free: {advice}", "too-large", path
+        )
+
+
+IN_PARTS = "convert it to Parquet, which is read in parts"
 
 
 def damaged(path: Path) -> OperationError:
-    return OperationError(f"{path} cannot be read: it is damaged, or its ending is wrong")
+    return OperationError("cannot be read: it is damaged, or its ending is wrong", "damaged", path)

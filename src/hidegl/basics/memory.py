@@ -94,6 +94,15 @@ def check_memory(k: int, matrices: int, most_dense: int | None = None) -> None:
         )
 
 
+ROWS_SHARE = 4
+"""Rows are read into memory if they take at most this part of what is free: a fit stores maps of them too."""
+
+
+def rows_fit(size: float) -> bool:
+    """Whether rows of this size in bytes are read into memory. Others are read from disk in each pass."""
+    return size <= available_memory() / ROWS_SHARE
+
+
 def check_room(size: int, what: str) -> None:
     """Raise an error if the content of a file does not fit into memory. Compressed files can be much smaller."""
     available = available_memory()

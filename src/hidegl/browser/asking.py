@@ -33,32 +33,32 @@ def is_whole(value: Any) -> TypeGuard[int]:
 def whole(fields: Fields, name: str) -> int:
     value = fields.get(name)
     if not is_whole(value):
-        raise UsageError(f"{name} must be a whole number")
+        raise UsageError(f"{name} must be a whole number", "wrong-value")
     return value
 
 
 def wholes(fields: Fields, name: str) -> list[int]:
     value = fields.get(name)
     if not isinstance(value, list) or not all(map(is_whole, value)):
-        raise UsageError(f"{name} must be a list of whole numbers")
+        raise UsageError(f"{name} must be a list of whole numbers", "wrong-value")
     return value
 
 
 def text(fields: Fields, name: str, longest: int = 1000) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or len(value) > longest:
-        raise UsageError(f"{name} must be a text of at most {longest} characters")
+        raise UsageError(f"{name} must be a text of at most {longest} characters", "wrong-value")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{name} must be a text of complete characters") from error
+        raise UsageError(f"{name} must be a text of complete characters", "wrong-value") from error
     return value
 
 
 def source(fields: Fields) -> str:
     value = fields.get("source", "card")
     if value not in SOURCES:
-        raise UsageError(f"source must be one of {', '.join(SOURCES)}")
+        raise UsageError(f"source must be one of {', '.join(SOURCES)}", "wrong-value")
     return value
 
 
@@ -66,7 +66,7 @@ def precision(fields: Fields) -> float:
     try:
         return check_precision(fields.get("precision"))
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error), "wrong-value") from error
 
 
 def rows(session: Session, fields: Fields) -> list[int]:
@@ -95,7 +95,7 @@ def found_rows(session: Session, fields: Fields) -> NDArray[np.intp]:
         return session.rows.rows_of_points(wholes(fields, "points"), around=fields.get("around") is True)
     found = wholes(fields, "rows")
     if any(not 0 <= row < session.store.n_rows for row in found):
-        raise UsageError("there is no such row")
+        raise UsageError("there is no such row", "no-such-row")
     return np.array(found, dtype=np.intp)
 
 
@@ -107,7 +107,7 @@ def label(session: Session, fields: Fields) -> Any:
     if isinstance(fields.get("labels"), dict):
         pairs = fields["labels"].items()
         if not all(key.isascii() and key.isdecimal() and len(key) < 16 and is_whole(value) for key, value in pairs):
-            raise UsageError("labels must be numbers of classes by numbers of rows")
+            raise UsageError("labels must be numbers of classes by numbers of rows", "wrong-value")
         return session.label_each({int(key): value for key, value in pairs}, source(fields))
     chosen = rows(session, fields)
     if "name" in fields:
@@ -128,14 +128,14 @@ def change_class(session: Session, fields: Fields) -> Any:
         changed["name"] = text(fields, "name")
     if "colour" in fields:
         if not COLOUR.fullmatch(text(fields, "colour")):
-            raise UsageError("colour must be like #3b7dd8")
+            raise UsageError("colour must be like #3b7dd8", "wrong-value")
         changed["colour"] = fields["colour"]
     if "key" in fields:
         key = text(fields, "key", 1).lower()
         if key and not re.fullmatch("[a-z0-9]", key):
-            raise UsageError("a key is a letter or a digit")
+            raise UsageError("a key is a letter or a digit", "wrong-value")
         if key in ("s", "u", "n"):
-            raise UsageError(f"{key.upper()} has a meaning already: choose another key")
+            raise UsageError(f"{key.upper()} has a meaning already: choose another key", "wrong-value")
         changed["key"] = key or None
     if "number" not in fields:
         return session.change(lambda store: store.new_class(changed.get("name") or ""))

@@ -12,6 +12,7 @@ import numpy as np
 from hidegl.annotation.label_events import Given, LabelClass
 from hidegl.browser.learning import Published
 from hidegl.browser.snapshots import Colours, Layout, QueuedRow, Trust
+from hidegl.questions.acceptance import mostly_chosen
 from hidegl.questions.suggestions import CLOSE
 from hidegl.showing.colours import PALETTE, oklch
 
@@ -57,14 +58,13 @@ def described_trust(trust: Trust | None, labels: Mapping[int, Given]) -> dict[st
         return None
     sources = Counter(given.source for given in labels.values())
     kept = {row for row, given in labels.items() if given.source == "doubts"}
-    chosen = 2 * sources["card"] > len(labels)
-    expected = trust.expected.of_chosen_rows if chosen else trust.expected
+    expected = trust.expected.if_chosen(sources["card"], len(labels))
     return {
         "version": trust.version,
         "mean": expected.mean,
         "low": expected.low,
         "high": expected.high,
-        "chosen": chosen,
+        "chosen": mostly_chosen(sources["card"], len(labels)),
         "majority": trust.majority,
         "gain": trust.gain,
         "accepted": [list(one) for one in trust.accepted],

@@ -125,7 +125,7 @@ class Learner:
         future: Future[Any] = Future()
         with self._condition:
             if self._failure is not None:
-                raise OperationError(f"learning stopped: {self._failure}")
+                raise OperationError(f"learning stopped: {self._failure}", "stopped")
             self._jobs.append((job, future))
             self._condition.notify_all()
         return future

@@ -6,33 +6,21 @@ from typing import Any
 
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, LassoSelectTool, PanTool, Range1d, WheelZoomTool
-from bokeh.plotting import figure
-from bokeh.resources import Resources
 
-
-def bokeh_script() -> str:
-    """Bokeh's own script, from the installed package."""
-    return Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
+from hidegl.showing.bare_figures import bare_map
 
 
 def map_figure() -> Any:
     """The figure as JSON. Its sources are empty: `edges`, `points` and `stars`."""
-    plot = figure(
+    plot = bare_map(
         sizing_mode="stretch_both",
         x_range=Range1d(-1, 1),
         y_range=Range1d(-1, 1),
         tools="",
         toolbar_location=None,
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
         min_border=0,
         lod_threshold=None,
-        name="map",
     )
-    plot.axis.visible = False
-    plot.grid.visible = False
-    plot.toolbar.logo = None
     lasso = LassoSelectTool(name="lasso", continuous=False)
     plot.add_tools(PanTool(name="pan"), WheelZoomTool(name="wheel"), lasso)
     plot.segment("x0", "y0", "x1", "y1", source=source("edges", "x0", "y0", "x1", "y1"), line_width=1, name="edges")

@@ -45,7 +45,7 @@ def shape_of_text(text: str) -> Shape:
     """The shape that a person wrote as HEIGHTxWIDTH."""
     found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip().lower())
     if found is None:
-        raise UsageError(f"the size of images is written as HEIGHTxWIDTH, such as 28x28, got {text!r}")
+        raise UsageError(f"the size of images is written as HEIGHTxWIDTH, such as 28x28, got {text!r}", "wrong-value")
     return int(found[1]), int(found[2])
 
 

@@ -15,6 +15,7 @@ from hidegl.basics.errors import UsageError
 from hidegl.browser.pixel_images import Shape, png, shape_of_pixels
 from hidegl.files.columns import is_text, is_vector
 from hidegl.files.tables import MemoryTable, Table
+from hidegl.intake.text_rows import text_about
 from hidegl.rows.base import Rows
 
 ImageOf = Callable[[int], tuple[bytes, str]]
@@ -74,7 +75,9 @@ class RowContents:
         names = [] if table is None else table.names
         shown = [name for name in names if name not in hidden and not is_vector(table.schema.field(name).type)]  # type: ignore[union-attr]
         self._text_columns = [name for name in shown if is_text(table.schema.field(name).type)]  # type: ignore[union-attr]
-        self.texts = list(texts) or self._text_columns if not learned else list(texts)
+        self.texts = list(texts)
+        if table is not None and not (texts or learned):
+            self.texts = text_about(table, self._text_columns)
         self.image_of = image_of or (None if texts else self._pixels(learned, shape))
         pixels = learned if isinstance(self.image_of, PixelImages) and learned else []
         self._columns = [name for name in shown if name not in pixels and name not in self.texts]
@@ -85,7 +88,7 @@ class RowContents:
         values = self.vectors(sample)
         if shape is not None and shape[0] * shape[1] != values.shape[1]:
             pixels = f"images of {shape[0]} x {shape[1]} have {shape[0] * shape[1]:,} pixels"
-            raise UsageError(f"{pixels}, but rows have {values.shape[1]:,} numbers")
+            raise UsageError(f"{pixels}, but rows have {values.shape[1]:,} numbers", "wrong-shape")
         found = shape or shape_of_pixels(learned, values)
         return None if found is None else PixelImages(found, float(values.min()), float(values.max()), self.vectors)
 

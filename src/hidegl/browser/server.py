@@ -21,9 +21,10 @@ from hidegl.basics.errors import OperationError, UsageError
 from hidegl.browser.asking import ACTIONS
 from hidegl.browser.asking import answer as answer_to
 from hidegl.browser.connections import SECONDS
-from hidegl.browser.map_figure import bokeh_script, map_figure
+from hidegl.browser.map_figure import map_figure
 from hidegl.browser.security import Guard, TooLargeError
 from hidegl.browser.session import Session
+from hidegl.showing.bare_figures import bokeh_script, map_names_script
 
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -63,6 +64,7 @@ def studio_app(
             Route("/", page_file("index.html")),
             *(Route(f"/page/{name}", page_file(name)) for name in page_files()),
             Route("/page/bokeh.js", bokeh),
+            Route("/page/map_names.js", served(map_names_script(), ".js")),
             Route("/api/figure", lambda _: JSONResponse(map_figure())),
             Route("/image/{row:int}", image),
             Route("/events", events),
@@ -81,9 +83,11 @@ def page_files() -> list[str]:
 
 
 def page_file(name: str) -> Callable[[Request], Response]:
-    content = (files("hidegl.browser") / "page" / name).read_bytes()
-    media = MEDIA["." + name.rpartition(".")[2]]
-    return lambda _: Response(content, media_type=media)
+    return served((files("hidegl.browser") / "page" / name).read_bytes(), "." + name.rpartition(".")[2])
+
+
+def served(content: bytes, ending: str) -> Callable[[Request], Response]:
+    return lambda _: Response(content, media_type=MEDIA[ending])
 
 
 def bokeh(_: Request) -> Response:

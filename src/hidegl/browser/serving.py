@@ -138,5 +138,5 @@ def bound(host: str, port: int) -> socket.socket:
         listening.listen()  # from here on, a browser can connect and wait
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
+        raise UsageError(f"cannot listen on {host}, port {port}: {error.strerror or error}", "in-use") from error
     return listening

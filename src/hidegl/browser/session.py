@@ -193,13 +193,13 @@ class Session:
     def export(self, kind: str, accept: float | None, *, replace: bool) -> dict[str, Any]:
         """Write files from the final model and the labels of this moment. It may wait for that model."""
         if self._exports is None or kind not in self._exports.kinds:
-            raise UsageError(f"there is no export of {kind!r} here")
+            raise UsageError(f"there is no export of {kind!r} here", "not-for-this-data")
         exports = self._exports
         there = [str(path) for path in exports.paths(kind, accept) if path.exists()]
         if there and not replace:
             return {"exists": there}
         if not self._exporting.acquire(blocking=False):
-            raise UsageError("files are being written: wait until that is done")
+            raise UsageError("files are being written: wait until that is done", "not-ready")
         try:
             return self._write(exports, kind, accept)
         finally:
@@ -208,7 +208,7 @@ class Session:
     def _write(self, exports: Exports, kind: str, accept: float | None) -> dict[str, Any]:
         names = self.names()
         if len(set(names.values())) < 2:
-            raise UsageError("give labels of at least two classes first")
+            raise UsageError("give labels of at least two classes first", "no-labels")
 
         def write(model: AutoHiDeGL) -> list[Path]:
             y = np.full(self.store.n_rows, None, dtype=object)

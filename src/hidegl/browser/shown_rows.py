@@ -97,7 +97,7 @@ class ShownRows:
         layout = self._layout()
         chosen = np.asarray(points, dtype=np.intp)
         if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(layout.positions)):
-            raise UsageError("there is no such point")
+            raise UsageError("there is no such point", "no-such-row")
         if around:
             near = np.isin(layout.heads, chosen) | np.isin(layout.tails, chosen)
             chosen = np.union1d(chosen, np.concatenate([layout.heads[near], layout.tails[near]]))
@@ -170,5 +170,5 @@ class ShownRows:
     def _layout(self) -> Layout:
         layout = self.learner.now.layout
         if layout is None:
-            raise UsageError("the map is not ready yet")
+            raise UsageError("the map is not ready yet", "not-ready")
         return layout

@@ -19,7 +19,7 @@ from hidegl.cli.output_formats import NAMED, TABLE, OutputFormat, check_output, 
 from hidegl.cli.outputs import LabelledOutput, write_fitted, write_to_fill_in
 from hidegl.files.own_files import WHY
 from hidegl.intake.entrance import audit, label, read, suggest, task_of
-from hidegl.intake.results import named_rows
+from hidegl.intake.results import expected_of, named_rows
 from hidegl.showing.tallies import Tally
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class AgentTools:
         """The rows to label next. With `output`, a file for people to fill in."""
         with self._at_work():
             if not 1 <= n <= MOST_EXAMPLES:
-                raise UsageError(f"n must be 1 to {MOST_EXAMPLES}, got {n}")
+                raise UsageError(f"n must be 1 to {MOST_EXAMPLES}, got {n}", "wrong-value")
             task = self._task_of(data, **given)
             out = None if output is None else self._output(output, task, TABLE)
             found = suggest(task, n)
@@ -103,7 +103,7 @@ class AgentTools:
         """Write the labels of which a share is expected to be right, and the other rows for review."""
         with self._at_work():
             if not 0 < precision <= 1:
-                raise UsageError(f"precision must be above 0 and at most 1, got {precision:g}")
+                raise UsageError(f"precision must be above 0 and at most 1, got {precision:g}", "wrong-value")
             result, out, form = self._prepared(data, output, format, **given)
             left = None if review is None else self._output(review, result.task, TABLE)
             check_distinct({"output": out, "review": left}, {})
@@ -137,12 +137,14 @@ class AgentTools:
             task = self._task_of(data, **given)
             out = self._inside(output)
             if out.exists():
-                raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file")
+                raise UsageError(
+                    f"{self._shown(out)} exists already, and nothing is replaced: name another file", "exists"
+                )
             check_new_file(out, (".html", ".htm"), force=False, option="output")
             result = self._labelled(task, data, given)
             with writing(out):
                 result.report(out)
-            return {"expected_accuracy": str(result.model.expected_accuracy_), "wrote": [self._shown(out)]}
+            return {"expected_accuracy": str(expected_of(result.task, result.model)), "wrote": [self._shown(out)]}
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -152,7 +154,9 @@ class AgentTools:
     def _inside(self, path: str) -> Path:
         """A path below the folder; an error for any other, also by links."""
         if not path or "\0" in path or path == "-" or any(sign in path for sign in "*?["):
-            raise UsageError(f"{path!r} is no name of a file: give a path below the folder of this server")
+            raise UsageError(
+                f"{path!r} is no name of a file: give a path below the folder of this server", "not-a-file"
+            )
         found = self.folder / path
         check_readable(found)
         if found.is_dir():
@@ -164,9 +168,9 @@ class AgentTools:
         """A new file below the folder, which takes the place of no other."""
         out = self._inside(path)
         if out.exists():
-            raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file")
+            raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file", "exists")
         if not form.endings:
-            raise UsageError(f"format {form.name} writes a folder: use another")
+            raise UsageError(f"format {form.name} writes a folder: use another", "wrong-value")
         check_output(out, form, force=False)
         check_distinct({"output": out}, {"the data": task.source.paths})
         return out
@@ -177,7 +181,9 @@ class AgentTools:
         """The task of a file; that of the last call, if it is the same and has not changed since."""
         path = self._inside(data)
         if embedder is not None and embedder not in EMBEDDERS:
-            raise UsageError(f"embedder must be {', '.join(EMBEDDERS[:-1])} or {EMBEDDERS[-1]}, got {embedder!r}")
+            raise UsageError(
+                f"embedder must be {', '.join(EMBEDDERS[:-1])} or {EMBEDDERS[-1]}, got {embedder!r}", "wrong-value"
+            )
         files = [path, *(self._inside(one) for one in labels or () if os.path.lexists(self.folder / one))]
         seen = [(one, one.stat().st_mtime_ns, one.stat().st_size) for one in files if one.exists()]
         key = (path, text, embedder, tuple(labels or ()), seen)
@@ -200,7 +206,7 @@ class AgentTools:
             return task_of(task, None, {})
         wrong = [row for row in answers if not row.strip().isdecimal()]
         if wrong:
-            raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}")
+            raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}", "wrong-value")
         own = list(labels or (name for _, name in task.labels.places))
         return task_of(task, [*own, {int(row): name for row, name in answers.items()}], {})
 
@@ -233,7 +239,7 @@ class AgentTools:
         return {
             "rows": int(tally.rows.sum()),
             "labels_given": int(tally.given.sum()),
-            "expected_accuracy": str(result.model.expected_accuracy_),
+            "expected_accuracy": str(expected_of(result.task, result.model)),
             "classes": classes,
             "least_confident": examples,
             "notes": [note.text for note in result.notes if note.code][:MOST_EXAMPLES],

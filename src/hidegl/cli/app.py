@@ -199,7 +199,7 @@ def suggest(
     from hidegl.intake import input_options, sources, tasks
 
     if n < 1:
-        raise UsageError(f"-n {n}: ask for one row or more")
+        raise UsageError(f"-n {n}: ask for one row or more", "wrong-value")
     screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
     check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
@@ -209,7 +209,7 @@ def suggest(
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n > free:
-        raise UsageError(f"-n {n}: only {free:,} rows have no label")
+        raise UsageError(f"-n {n}: only {free:,} rows have no label", "wrong-value")
     learned, seconds = tasks.fitted(task, screen.notes, effort="quick", seed=seed)
     suggestions = learned.suggestions(n)
     why = {own_files.WHY: outputs.reasons(task, suggestions)}
@@ -309,7 +309,7 @@ def demo(
     from hidegl.cli.demo_command import go
 
     if folder.exists() and not force:
-        raise UsageError(f"{folder} exists already: name another folder, or write into it with --force")
+        raise UsageError(f"{folder} exists already: name another folder, or write into it with --force", "exists")
     from hidegl.cli.running import run
 
     with without_file():
@@ -328,4 +328,6 @@ def check_effort(effort: str) -> None:
     from hidegl.ensemble.members import EFFORTS
 
     if effort not in EFFORTS:
-        raise UsageError(f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}")
+        raise UsageError(
+            f"--effort must be {', '.join(list(EFFORTS)[:-1])} or {list(EFFORTS)[-1]}, got {effort!r}", "wrong-value"
+        )

@@ -107,7 +107,7 @@ def found_file() -> tuple[Path | None, Mapping[str, Any]]:
             except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
                 if path == SHARED:
                     continue  # that of another tool: it will say so itself
-                raise OperationError(f"{path} is not TOML: {error}") from error
+                raise OperationError(f"{path} is not TOML: {error}", "other-format") from error
             if path == OWN:
                 return path, content
             tool = content.get("tool")
@@ -133,7 +133,7 @@ def known(path: Path, where: str, name: str) -> str:
     option = name.replace("_", "-")
     if option not in REPEATED:
         close = did_you_mean(option, REPEATED) or f"; it may contain {', '.join(REPEATED)}"
-        raise UsageError(f"{path}: {where} is no option that a file may contain{close}")
+        raise UsageError(f"{path}: {where} is no option that a file may contain{close}", "no-such-option")
     return option
 
 
@@ -146,13 +146,15 @@ def checked(path: Path, name: str, value: Any) -> Any:
         return value if kind == LIST else ",".join(value)
     if isinstance(value, str) and kind in (TEXT, LIST, NAMES, KINDS, SHARE):
         if name == "embedder" and ":" in value:
-            raise UsageError(f"{path}: embedder = {value!r} would run code of a file: name it on the command line")
+            raise UsageError(
+                f"{path}: embedder = {value!r} would run code of a file: name it on the command line", "outside-folder"
+            )
         return [value] if kind == LIST else value
     if kind == FLAG and isinstance(value, bool):
         return value
     if kind in (SHARE, WHOLE) and not isinstance(value, bool) and isinstance(value, float if kind == SHARE else int):
         return value
-    raise UsageError(f"{path}: {name} must be {kind}, got {value!r}")
+    raise UsageError(f"{path}: {name} must be {kind}, got {value!r}", "wrong-value")
 
 
 def long_name(param: Any) -> str:
@@ -184,7 +186,9 @@ def save(options: dict[str, Any]) -> None:
         content = dict(found_file()[1])
         if "#" in text.removeprefix(BEGINNING) or any(isinstance(value, dict) for value in content.values()):
             missing = "; ".join(f"{name} = {as_toml(value)}" for name, value in options.items())
-            raise UsageError(f"{OWN} has comments or tables of yours, so it is not written anew: add {missing}")
+            raise UsageError(
+                f"{OWN} has comments or tables of yours, so it is not written anew: add {missing}", "exists"
+            )
     lines = [f"{name} = {as_toml(value)}\n" for name, value in sorted((content | options).items())]
     with writing(OWN), replacing(OWN) as file:
         file.write((BEGINNING + "".join(lines)).encode())

@@ -32,7 +32,7 @@ def go(folder: Path, run: Callable[[list[str]], int]) -> None:
     def step(why: str, command: str) -> None:
         console.print(f"[bold]{why}[/]\n[green]$ hidegl {command}[/]")
         if run(shlex.split(command)):
-            raise OperationError("the demo stopped at this command")
+            raise OperationError("the demo stopped at this command", "stopped")
         console.print()
 
     def at(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hidegl.basics.endings import READ, ending_of
 from hidegl.basics.errors import joined_names
 from hidegl.cli.options import ColumnNames, Encoding, Id, Json, Kinds, Labels, TableFile, Text, Without
 from hidegl.cli.screen import Screen
@@ -60,12 +61,11 @@ def inspect(
 def is_data(path: Path) -> bool:
     """Whether a path is data rather than a model, which may have any name."""
     from hidegl.basics.archives import HEADER
-    from hidegl.files.opening import READERS, TEXT, ending_of
 
     if path.is_file() and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return f"{HEADER}.npy" not in archive.namelist()
-    return str(path) == "-" or path.is_dir() or "*" in path.name or ending_of(path) in (*READERS, *TEXT)
+    return str(path) == "-" or path.is_dir() or "*" in path.name or ending_of(path) in READ
 
 
 def inspect_columns(task: Task, screen: Screen) -> None:

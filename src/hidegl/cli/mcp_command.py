@@ -36,11 +36,13 @@ def mcp(
     [dim]hidegl mcp ~/tickets[/]
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: name the one that agents may use")
+        raise UsageError(f"{folder} is no folder: name the one that agents may use", "no-such-folder")
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
-        raise UsageError("the server for agents needs more packages: pip install 'hidegl[mcp]'") from error
+        raise UsageError(
+            "the server for agents needs more packages: pip install 'hidegl[mcp]'", "missing-package"
+        ) from error
     os.chdir(folder)
     server_for(Path.cwd()).run("stdio")
 

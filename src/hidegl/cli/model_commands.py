@@ -72,7 +72,7 @@ def predict(
     check_distinct({"-o": out, "the review": review}, {"the data": source.paths, "the model": model})
     learned = read_model(model)
     if not learned.given_labels_.any:
-        raise UsageError(f"{model} was made without labels, so there is nothing to predict")
+        raise UsageError(f"{model} was made without labels, so there is nothing to predict", "no-labels")
     reader = read_embedder(model, embedder)
     check_width(model, learned, reader)
     asked = InputOptions(
@@ -133,7 +133,7 @@ def report(
     check_report(out, force=force, option="-o")
     learned = read_model(model)
     if not learned.given_labels_.any:
-        raise UsageError(f"{model} was made without labels, so there is nothing to report")
+        raise UsageError(f"{model} was made without labels, so there is nothing to report", "no-labels")
     if data is None:
         with writing(out):
             write_report(out, learned, title=model.name)
@@ -148,17 +148,17 @@ def read_model(path: Path) -> Model:
     from hidegl.estimators.loading import load
 
     if not path.exists():
-        raise UsageError(f"no such model: {path}; `hidegl label --model {path.name}` makes one")
+        raise UsageError(f"no such model: {path}; `hidegl label --model {path.name}` makes one", "no-such-file")
     if path.is_dir():
-        raise UsageError(f"{path} is a folder, not a model")
+        raise UsageError(f"{path} is a folder, not a model", "not-a-file")
     if not path.is_file():
-        raise UsageError(f"{path} is a device or a pipe, not a model")
+        raise UsageError(f"{path} is a device or a pipe, not a model", "not-a-file")
     try:
         return load(path)
     except DamagedFileError as error:
-        raise OperationError(error.short) from error
+        raise OperationError(error.short, "damaged") from error
     except ValueError as error:
-        raise OperationError(str(error)) from error
+        raise OperationError(str(error), "damaged") from error
 
 
 def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
@@ -172,7 +172,8 @@ def check_width(path: Path, model: Model, embedder: AnyEmbedder | None) -> None:
         width = len(embedder.get_feature_names_out()) if is_table else embedder.way_.embed([]).shape[1]
     if width != model.n_features_in_:
         raise OperationError(
-            f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}"
+            f"{path} is damaged: its embedder makes {width:,} columns, but it learned from {model.n_features_in_:,}",
+            "damaged",
         )
 
 
@@ -185,7 +186,7 @@ def read_embedder(path: Path, name: str | None) -> AnyEmbedder | None:
         with functions_of_this_folder(name):
             found = load_embedder(path, embedder=name)
     except (ImportError, ValueError) as error:
-        raise OperationError(f"the embedder of {path} cannot be used: {error}") from error
+        raise OperationError(f"the embedder of {path} cannot be used: {error}", "embedder") from error
     if found is None and name is not None:
-        raise UsageError(f"--embedder is for texts and images, but {path} was made from numbers")
+        raise UsageError(f"--embedder is for texts and images, but {path} was made from numbers", "not-for-this-data")
     return found

@@ -8,14 +8,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from hidegl.basics.endings import JSON, WRITTEN, ending_of
 from hidegl.basics.errors import UsageError, check_new_file, did_you_mean
 from hidegl.files.exchange.arrow_folders import STATE
 from hidegl.files.exchange.json_records import first_records
 from hidegl.files.exchange.label_studio_min import LabelStudioMin
 from hidegl.files.exchange.record_formats import RecordFormat
 from hidegl.files.exchange.record_tables import FORMATS
-from hidegl.files.opening import KNOWN_JSON
-from hidegl.files.writing import TABLES
 from hidegl.intake.sources import STANDARD_INPUT
 
 DATASETS, MATRIX = "datasets", "pred-probs"
@@ -36,35 +35,38 @@ class OutputFormat:
         return self.records is None and self.name not in (DATASETS, MATRIX)
 
 
-TABLE = OutputFormat("table", TABLES)
+TABLE = OutputFormat("table", WRITTEN)
 
 OTHERS = {
     **{one.name: OutputFormat(one.name, one.endings, one) for one in FORMATS if one is not LabelStudioMin},
     DATASETS: OutputFormat(DATASETS, ()),
     MATRIX: OutputFormat(MATRIX, (".npy",)),
 }
-NAMED = {**OTHERS, **{ending.removeprefix("."): OutputFormat(ending.removeprefix("."), (ending,)) for ending in TABLES}}
+NAMED = {
+    **OTHERS,
+    **{ending.removeprefix("."): OutputFormat(ending.removeprefix("."), (ending,)) for ending in WRITTEN},
+}
 
 
 def output_format(wanted: str | None, output: Path | None, data: Path) -> OutputFormat:
     """The format that the user names; or that of the data, if it is one of records and the name of the output fits."""
     if wanted is not None:
         if wanted not in NAMED:
-            known = did_you_mean(wanted, NAMED) or f"; use {', '.join(OTHERS)}, or {', '.join(map(str, TABLES))}"
-            raise UsageError(f"--format {wanted}: there is no such format{known}")
+            known = did_you_mean(wanted, NAMED) or f"; use {', '.join(OTHERS)}, or {', '.join(map(str, WRITTEN))}"
+            raise UsageError(f"--format {wanted}: there is no such format{known}", "wrong-value")
         return NAMED[wanted]
     own = format_of_data(data)
     if own is not None and (output is None or output.suffix.lower() in own.endings):
         return own
     if output is not None and output.suffix.lower() == ".json":
         array = [name for name, one in OTHERS.items() if ".json" in one.endings]
-        raise UsageError(f"-o {output}: name the format of this file with --format: {', '.join(array)}")
+        raise UsageError(f"-o {output}: name the format of this file with --format: {', '.join(array)}", "ambiguous")
     return NAMED["csv"] if output == Path(STANDARD_INPUT) else TABLE
 
 
 def format_of_data(path: Path) -> OutputFormat | None:
     """The format of the records of a file, if it can be written."""
-    if path.suffix.lower() not in KNOWN_JSON or not path.is_file():
+    if ending_of(path) not in JSON or not path.is_file():
         return None
     first = first_records(path)
     kind = next((one for one in FORMATS if one.recognises(first)), None)
@@ -77,19 +79,23 @@ def check_output(path: Path, form: OutputFormat, *, force: bool) -> None:
         check_new_file(path, form.endings, force=force, option="-o")
         return
     if path.exists() and not path.is_dir():
-        raise UsageError(f"-o {path} is a file, and --format {form.name} writes a folder: name a folder")
+        raise UsageError(f"-o {path} is a file, and --format {form.name} writes a folder: name a folder", "not-a-file")
     if path.exists() and not force:
-        raise UsageError(f"{path} exists already: name another folder with -o, or replace it with --force")
+        raise UsageError(f"{path} exists already: name another folder with -o, or replace it with --force", "exists")
     if path.exists() and not (path / STATE).is_file():
-        raise UsageError(f"-o {path} contains other things than a data set, so it is not replaced: name another folder")
+        raise UsageError(
+            f"-o {path} contains other things than a data set, so it is not replaced: name another folder", "exists"
+        )
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent} for {path.name}: create it first")
+        raise UsageError(f"there is no folder {path.parent} for {path.name}: create it first", "no-such-folder")
 
 
 def standard_output(form: OutputFormat) -> Path:
     """A file that takes the place of standard output until it is complete."""
     if not form.endings or form.name == MATRIX:
-        raise UsageError(f"-o -: --format {form.name} is more than one file, and cannot go to standard output")
+        raise UsageError(
+            f"-o -: --format {form.name} is more than one file, and cannot go to standard output", "not-a-file"
+        )
     return Path(tempfile.mkdtemp(prefix="hidegl-")) / f"{STANDARD_OUTPUT}{form.endings[0]}"
 
 

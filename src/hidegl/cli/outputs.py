@@ -63,7 +63,7 @@ def output_path(
             path = not_filled_in(path)
     check_output(path, form, force=force)
     if n := n_filled_in(path):
-        raise UsageError(f"-o {path} contains {n:,} labels that somebody filled in: name another file")
+        raise UsageError(f"-o {path} contains {n:,} labels that somebody filled in: name another file", "exists")
     return path
 
 
@@ -87,7 +87,9 @@ def check_report(path: Path | None, *, force: bool, option: str) -> None:
         return
     check_new_file(path, (".html", ".htm"), force=force, option=option)
     if not all(map(find_spec, ("bokeh", "jinja2"))):
-        raise UsageError(f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'")
+        raise UsageError(
+            f"{option} {path}: the report needs more packages: pip install 'hidegl[report]'", "missing-package"
+        )
 
 
 def phase_of_writing(n_rows: int) -> Phase:
@@ -211,7 +213,9 @@ class InputColumns:
         some = [] if self._waiting is None else [self._waiting]
         while sum(len(part) for part in some) < n:
             if (batch := next(self._batches, None)) is None:
-                raise OperationError("the data cannot be read: some of its columns have fewer rows than others")
+                raise OperationError(
+                    "the data cannot be read: some of its columns have fewer rows than others", "damaged"
+                )
             some.append(batch)
         whole = pa.concat_tables(some)
         self._waiting = whole.slice(n)

@@ -48,14 +48,14 @@ class RecordOutput:
             form.question = asked[0]
         labels = (*task.labels.columns, mark_column(table))
         own = [name for name in task.kept if name not in labels and fits_into_cell(table.schema.field(name).type)]
-        texts = task.columns.texts or task.identifying_columns[-1:]
-        texts = [name for name in texts if name in own and name != task.own_id]
+        texts = [name for name in task.texts if name in own]
         if task.columns.kind == "images":
             texts = []
         missing = not texts and form.takes == "texts"
         if not is_own and (missing or (form.takes == "texts and images" and not texts and not task.image_of)):
             raise UsageError(
-                f"--format {form.name} is for {form.takes}, but {task.source} is learned from {task.columns}"
+                f"--format {form.name} is for {form.takes}, but {task.source} is learned from {task.columns}",
+                "not-for-this-data",
             )
         fill_in = FillIn.of(task, own, (), folder)
         return cls(task, form, is_own, replace(fill_in, mark=replace(fill_in.mark, prefix="")), texts)

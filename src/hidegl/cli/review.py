@@ -65,7 +65,8 @@ def review(
     if not found and not labels:
         raise UsageError(
             f"no file next to {source} has answers: fill in the column 'label' of one that `hidegl label {source} "
-            f"--accept 0.95`, `hidegl suggest {source}` or `hidegl audit {source} -o FILE` writes"
+            f"--accept 0.95`, `hidegl suggest {source}` or `hidegl audit {source} -o FILE` writes",
+            "no-labels",
         )
     label(
         data,

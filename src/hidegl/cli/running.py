@@ -90,7 +90,7 @@ def ended(arguments: list[str]) -> tuple[str, int]:
     except UsageError as error:
         return str(error), 2
     except RowsError as error:
-        return f"the data {error.rule}", 2
+        return str(error.renamed("the data")), 2
     except (OperationError, DamagedFileError) as error:
         return str(error), 1
     except Exception as error:

@@ -47,7 +47,7 @@ class Screen:
     def __post_init__(self) -> None:
         if self.piped == Path("-"):
             if self.as_json:
-                raise UsageError("-o - and --json both write to standard output: name a file with -o")
+                raise UsageError("-o - and --json both write to standard output: name a file with -o", "conflict")
             self._results = self._notes
 
     @cached_property

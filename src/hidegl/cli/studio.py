@@ -87,7 +87,7 @@ def studio(
     except ImportError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
-        raise UsageError("Studio needs more packages: pip install 'hidegl[studio]'") from error
+        raise UsageError("Studio needs more packages: pip install 'hidegl[studio]'", "missing-package") from error
     from hidegl.annotation.label_files import check_writable
     from hidegl.basics.course import watching
     from hidegl.cli import app
@@ -96,7 +96,7 @@ def studio(
 
     app.check_effort(effort)
     if not 0 <= port <= LARGEST_PORT:
-        raise UsageError(f"--port must be 0 (any that is free) to {LARGEST_PORT:,}, got {port:,}")
+        raise UsageError(f"--port must be 0 (any that is free) to {LARGEST_PORT:,}, got {port:,}", "wrong-value")
     screen = Screen()
     if host not in LOOPBACK:
         check_network(host, screen, allowed=allow_network)
@@ -126,7 +126,9 @@ def studio(
 def check_network(host: str, screen: Screen, *, allowed: bool) -> None:
     """Let other machines connect only if the user says so."""
     if not allowed:
-        raise UsageError(f"--host {host}: other machines could read the data; if that is meant, add --allow-network")
+        raise UsageError(
+            f"--host {host}: other machines could read the data; if that is meant, add --allow-network", "wrong-value"
+        )
     screen.warn("other machines can reach this page, and whoever has its address can read and change the labels")
 
 
@@ -186,7 +188,7 @@ def take_over(task: Task, store: LabelStore, screen: Screen) -> None:
     try:
         changed = store.import_labels(names, "file", task.labels.columns)
     except UsageError as error:
-        raise UsageError(f"{task.source}, {task.labels.source}: {error}") from error
+        raise UsageError(f"{task.source}, {task.labels.source}: {error}", "class-name") from error
     for name, new in changed.items():
         screen.warn(f"the label {name!r} counts as {new!r} in Studio")
 

@@ -20,7 +20,7 @@ from hidegl.estimators.summaries import WORTH_SAYING, described_unseen, describe
 from hidegl.intake.results import expected_of, named_rows
 from hidegl.intake.sources import STANDARD_INPUT
 from hidegl.intake.tasks import Model, Task
-from hidegl.questions.acceptance import Acceptance
+from hidegl.questions.acceptance import Acceptance, mostly_chosen
 from hidegl.questions.suggestions import MORE_LABELS
 from hidegl.questions.unfamiliar import UnfamiliarGroup
 from hidegl.showing.tallies import Tally
@@ -41,7 +41,9 @@ WORTH_TUNING = 0.9
 
 def check_accept(accept: float | None) -> None:
     if accept is not None and not 0 < accept <= 1:
-        raise UsageError(f"--accept must be a share above 0 and at most 1, such as 0.95 or 95%, got {accept:g}")
+        raise UsageError(
+            f"--accept must be a share above 0 and at most 1, such as 0.95 or 95%, got {accept:g}", "wrong-value"
+        )
 
 
 def review_path(data: Path, output: Path | None, accept: float | None, *, force: bool) -> Path | None:
@@ -67,7 +69,8 @@ def acceptance_of(model: Model, accept: float | None, X: Any = None) -> Acceptan
         return None
     if not isinstance(model, CalibratedModel):
         raise UsageError(
-            f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}"
+            f"--accept needs calibrated confidences: a model of `hidegl label`, not {type(model).__name__}",
+            "not-for-this-data",
         )
     return model.acceptance(accept, X)
 
@@ -79,7 +82,7 @@ def show_trust(
     expected = expected_of(task, model)
     if tally.found.any():
         screen.note("expected", f"{expected}; {model.majority_}")
-        if task.labels.mostly_suggested:
+        if mostly_chosen(task.labels.n_suggested, task.labels.n_labels):
             screen.warn(SUGGESTED, "chosen-rows")
     unseen = show_unseen(screen, model)
     facts = show_sources(screen, model) | show_views(screen, model) | show_acceptance(screen, acceptance)

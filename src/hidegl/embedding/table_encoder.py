@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hidegl.basics.archives import State, prefixed
 from hidegl.basics.checks import check_name
-from hidegl.basics.errors import GapsError, RowsError, joined_names
+from hidegl.basics.errors import RowsError, UsageError, joined_names
 from hidegl.basics.stored import Stored
 from hidegl.embedding.column_codes import (
     CODES,
@@ -171,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not self.is_scaled and all(is_numeric(table.schema.field(name).type) for name in self.input_names):
             try:
                 return stacked(table, self.input_names)
-            except GapsError:
+            except UsageError:
                 pass  # then column by column
         numbers, gaps = self._with_medians(table)
         return numbers if self._filling is None or not gaps.any() else self._filling.fill(numbers, gaps)

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from hidegl.basics.archives import StoredArrays
 from hidegl.basics.errors import UsageError, joined_names, unreadable_array
-from hidegl.basics.memory import available_memory
+from hidegl.basics.memory import rows_fit
 from hidegl.files.tables import MemoryTable
-
-MEMORY_SHARE = 4
-"""An array is read into memory if it needs less than the free memory divided by this."""
 
 MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
 """The name of the matrix in an NPZ file; the first that exists is used."""
@@ -24,9 +21,7 @@ MATRIX_NAMES = ("X", "x", "embeddings", "data", "features")
 def read_npy(path: Path) -> MemoryTable:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if (
-            array.nbytes < available_memory() / MEMORY_SHARE
-        ):  # if a memory-mapped file is cut short, the process crashes
+        if rows_fit(array.nbytes):  # if a memory-mapped file is cut short, the process crashes
             array = np.load(path, allow_pickle=False)
     except ValueError as error:
         raise unreadable_array(path, error) from error
@@ -45,12 +40,14 @@ def array_table(path: Path, arrays: dict[str, NDArray[Any]]) -> MemoryTable:
     if not matrices:
         shapes = joined_names(f"{name}: {array.dtype} {array.shape}" for name, array in arrays.items())
         raise UsageError(
-            f"{path} must contain a matrix of numbers, with one row per item to label; it has {shapes or 'nothing'}"
+            f"must contain a matrix of numbers, with one row per item to label; it has {shapes or 'nothing'}",
+            "wrong-shape",
+            path,
         )
     best = next((name for name in MATRIX_NAMES if name in matrices), matrices[0])
     X = arrays[best]
     if not X.shape[1]:
-        raise UsageError(f"{path}: the matrix has rows, but no columns")
+        raise UsageError(": the matrix has rows, but no columns", "wrong-shape", path)
     beside = {
         name: pa.array(array.astype(str) if array.dtype.kind in "US" else array)
         for name, array in arrays.items()

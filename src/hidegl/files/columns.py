@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hidegl.basics.errors import GapsError, UsageError, joined_names
+from hidegl.basics.errors import UsageError, joined_names
+from hidegl.basics.option_names import option_name
 from hidegl.files.tables import Table
 
 
@@ -74,7 +75,7 @@ def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     """A matrix from a column of lists, or of lists as text."""
     if column.null_count:
         raise UsageError(
-            f"the column {name!r} has no vector in {column.null_count:,} rows: fill them in, or drop these rows"
+            f"the column {name!r} has no vector in {column.null_count:,} rows: fill them in, or drop these rows", "gaps"
         )
     if is_text(column.type):
         parts = [parsed_vector(text) for text in column.to_pylist()]
@@ -87,8 +88,13 @@ def vectors(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
             flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks])
             return flat.to_numpy(zero_copy_only=False).reshape(len(column), widths.pop())
     if widths == {0}:
-        raise UsageError(f"the vectors in the column {name!r} are empty: name other columns with --columns")
-    raise UsageError(f"the vectors in the column {name!r} have different lengths: {joined_names(sorted(widths))}")
+        raise UsageError(
+            f"the vectors in the column {name!r} are empty: name other columns with {option_name('columns')}",
+            "wrong-shape",
+        )
+    raise UsageError(
+        f"the vectors in the column {name!r} have different lengths: {joined_names(sorted(widths))}", "wrong-shape"
+    )
 
 
 def width(table: Table, name: str) -> int:
@@ -104,13 +110,14 @@ def finite_matrix(X: NDArray[Any]) -> NDArray[Any]:
         broken = np.flatnonzero(~np.isfinite(X).all(axis=1))
         if len(broken):
             raise UsageError(
-                f"{len(broken):,} rows contain NaN or infinity, the first is {broken[0]}: fill them in, or drop them"
+                f"{len(broken):,} rows contain NaN or infinity, the first is {broken[0]}: fill them in, or drop them",
+                "gaps",
             )
     return X
 
 
 def stacked(table: Table, names: list[str]) -> NDArray[Any]:
-    """A matrix from columns of numbers. Empty or infinite cells raise `GapsError`."""
+    """A matrix from columns of numbers. Empty or infinite cells raise an error with the code "gaps"."""
     gaps: dict[str, int] = {}
     parts = []
     for name in names:
@@ -123,7 +130,10 @@ def stacked(table: Table, names: list[str]) -> NDArray[Any]:
             gaps[name] = int(empty)
         parts.append(values)
     if gaps:
-        raise GapsError(gaps)
+        counts = joined_names((f"{name} ({n:,} {'row' if n == 1 else 'rows'})" for name, n in gaps.items()), 4)
+        raise UsageError(
+            f"some cells are empty or not finite, in {counts}: fill them in, or leave such columns out", "gaps"
+        )
     dtype = np.result_type(*{part.dtype for part in parts})
     if dtype.kind == "i" and dtype.itemsize > 4:
         dtype = np.dtype(np.float64)

@@ -13,8 +13,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from hidegl.basics.errors import LONGEST_LINE, STRADDLES, OperationError, UsageError, joined_names, too_long_a_line
-from hidegl.basics.memory import available_memory, readable
+from hidegl.basics.errors import (
+    IN_PARTS,
+    LONGEST_LINE,
+    STRADDLES,
+    OperationError,
+    UsageError,
+    check_memory_for,
+    joined_names,
+    too_long_a_line,
+)
+from hidegl.basics.memory import available_memory
+from hidegl.basics.option_names import option_name
 from hidegl.files.column_types import typed_table
 from hidegl.files.tables import MemoryTable
 
@@ -30,20 +40,14 @@ LARGEST_RATIO, UNPACKED_AT_ONCE = 1032, 1 << 24
 
 def read_csv(path: Path, encoding: str | None = None, *, numbers: bool = False) -> MemoryTable:
     """The rows of a text file. With `numbers`, columns such as 007 are read as numbers too."""
-    available = available_memory()
-    size = COPIES * unpacked_size(path, available)
-    if size > available:
-        raise OperationError(
-            f"{path} takes {readable(size)}, but only {readable(available)} of memory are free: convert it to Parquet, "
-            f"which is read in parts"
-        )
+    check_memory_for(path, COPIES * unpacked_size(path, available_memory()), IN_PARTS)
     if not (start := beginning_of(path)):
-        raise UsageError(f"{path} is empty")
+        raise UsageError("is empty", "empty", path)
     layout = CsvLayout.of(path, start, encoding)
     texts = layout.read(path)
     doubled = sorted(name for name, times in Counter(texts.column_names).items() if times > 1)
     if doubled:
-        raise UsageError(f"{path} has two columns named {joined_names(map(repr, doubled))}: rename one")
+        raise UsageError(f"has two columns named {joined_names(map(repr, doubled))}: rename one", "same-names", path)
     table = typed_table(texts, layout.decimal, codes=not numbers)
     return MemoryTable(table, layout.notes, layout=layout, texts=texts)
 
@@ -89,7 +93,7 @@ class CsvLayout:
         except UnicodeDecodeError as error:
             raise not_this_encoding(path, known) from error
         if "\0" in text:
-            raise OperationError(f"{path} is not a text file: it contains zero bytes")
+            raise OperationError("is not a text file: it contains zero bytes", "other-format", path)
         lines = [line for line in text.splitlines() if line.strip()] or [""]
         is_tsv = any(ending in (".tsv", ".tab") for ending in path.suffixes)
         delimiter = "\t" if is_tsv else max(",;\t|", key=lines[0].count)
@@ -138,15 +142,15 @@ def explained(path: Path, error: Exception, encoding: str) -> OperationError | U
     ragged = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.{0,40}))?", text)
     if ragged:
         return OperationError(
-            f"{path}: a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}"
+            f": a line has {ragged[2]} cells where {ragged[1]} are expected: {ragged[3] or ''!r}", "damaged", path
         )
     if "invalid UTF8" in text or "codec can't decode" in text:
         return not_this_encoding(path, encoding)
     if "Empty CSV file" in text:
-        return UsageError(f"{path} has no rows")
+        return UsageError("has no rows", "empty", path)
     if STRADDLES in text:
         return too_long_a_line(path)
-    return OperationError(f"{path} cannot be read, it may be damaged: {text[:120]}")
+    return OperationError(f"cannot be read, it may be damaged: {text[:120]}", "damaged", path)
 
 
 def known_encoding(name: str) -> str:
@@ -154,15 +158,17 @@ def known_encoding(name: str) -> str:
         return codecs.lookup(name).name
     except LookupError as error:
         raise UsageError(
-            f"--encoding {name}: no such encoding; common ones are utf-8, latin1, cp1252, utf-16"
+            f"{name}: no such encoding; common ones are utf-8, latin1, cp1252, utf-16", "wrong-value", "--encoding"
         ) from error
 
 
 def not_this_encoding(path: Path, encoding: str) -> OperationError:
     advice = (
-        "name its encoding, for example --encoding cp1252" if encoding == "utf-8" else "name another with --encoding"
+        f"name its encoding, for example {option_name('encoding')} cp1252"
+        if encoding == "utf-8"
+        else f"name another with {option_name('encoding')}"
     )
-    return OperationError(f"{path} is not text in {encoding.upper()}: {advice}")
+    return OperationError(f"is not text in {encoding.upper()}: {advice}", "encoding", path)
 
 
 def is_number(cell: str) -> bool:

@@ -36,11 +36,11 @@ def read_jsonl(path: Path) -> MemoryTable:
         said = str(error).splitlines()[0]
         if found := re.search(r"Column\(/([^)]*)\) changed from (\w+) to (\w+)", said):
             raise OperationError(
-                f"{path}: the field {found[1]!r} is {found[2]} in one line and {found[3]} in another"
+                f": the field {found[1]!r} is {found[2]} in one line and {found[3]} in another", "mixed-types", path
             ) from error
         if STRADDLES in said:
             raise too_long_a_line(path) from error
-        raise OperationError(f"{path} must contain one JSON object per line: {said[:120]}") from error
+        raise OperationError(f"must contain one JSON object per line: {said[:120]}", "damaged", path) from error
     rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if is_rounded(column)]
     notes = (f"whole numbers of more than 15 digits are not exact, in {joined_names(rounded)}: write them as text",)
     return MemoryTable(table, notes if rounded else ())
@@ -71,7 +71,9 @@ def check_depth(path: Path) -> None:
         depths = np.concatenate([[depth], depth + np.cumsum(np.where(in_text, 0, STEPS[signs]))])
         from_lowest = depths - np.minimum(np.minimum.accumulate(depths), lowest)
         if np.any(from_lowest > MOST_DEEP):
-            raise OperationError(f"{path} contains lists or objects that are nested more than {MOST_DEEP} deep")
+            raise OperationError(
+                f"contains lists or objects that are nested more than {MOST_DEEP} deep", "too-large", path
+            )
         if len(signs):
             depth, lowest, quotes = int(depths[-1]), int(min(depths.min(), lowest)), int(in_text[-1])
 

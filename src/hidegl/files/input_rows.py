@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.basics.endings import PARQUET, TEXT, ending_of, parquet_files
 from hidegl.rows.base import Rows
 from hidegl.rows.files import ParquetFiles
 from hidegl.rows.local import LocalRows
 from hidegl.rows.reading import checked_file, cluster_rows, finite, rows_of
-
-PARQUET, TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
 def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *, cluster: bool = False) -> Rows:
@@ -40,7 +39,7 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *,
         raise FileNotFoundError(f"no such file or folder: {path}")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"path must be a file or a folder, got {path}, which is a device or a pipe")
-    ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    ending = ending_of(path)
     if cluster and ending in (".npy", *TEXT):
         raise ValueError(f"cluster is for Parquet files, got {path}: give fit a Dask array of it")
     if ending == ".npy":
@@ -49,8 +48,8 @@ def read_rows(path: str | os.PathLike[str], columns: list[str] | None = None, *,
         return checked_file(np.load(path, mmap_mode="r", allow_pickle=False))
     if ending in TEXT:
         return rows_of_text(path, columns)
-    files = pattern or (sorted(path.glob("*.parquet")) if path.is_dir() else [path])
-    if not files or files[0].suffix not in PARQUET:
+    files = pattern or (parquet_files(path) if path.is_dir() else [path])
+    if not files or ending_of(files[0]) not in PARQUET:
         raise ValueError(f"path must be a .npy, .parquet, .csv or .tsv file or a folder of .parquet files, got {path}")
     with pyarrow_for("Parquet"):
         read = ParquetFiles(files, columns)

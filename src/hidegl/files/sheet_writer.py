@@ -26,7 +26,9 @@ def xlsx_writer(file: IO[bytes], values_of: Callable[[Any], list[Any]]) -> Itera
     try:
         import xlsxwriter
     except ImportError as error:
-        raise UsageError("Excel files are written by xlsxwriter: pip install xlsxwriter, or write .csv") from error
+        raise UsageError(
+            "Excel files are written by xlsxwriter: pip install xlsxwriter, or write .csv", "missing-package"
+        ) from error
     book = xlsxwriter.Workbook(file, HOW)
     sheet = book.add_worksheet()
     formats = {
@@ -38,7 +40,9 @@ def xlsx_writer(file: IO[bytes], values_of: Callable[[Any], list[Any]]) -> Itera
     def write_row(values: Any) -> None:
         nonlocal n_rows
         if n_rows == MOST_ROWS:
-            raise OperationError(f"an Excel sheet has room for {MOST_ROWS - 1:,} rows: write .csv or .parquet")
+            raise OperationError(
+                f"an Excel sheet has room for {MOST_ROWS - 1:,} rows: write .csv or .parquet", "too-large"
+            )
         for column, value in enumerate(values):
             if value is not None:
                 write_cell(sheet, n_rows, column, value, formats)
@@ -47,7 +51,7 @@ def xlsx_writer(file: IO[bytes], values_of: Callable[[Any], list[Any]]) -> Itera
     def write(block: Block) -> None:
         if len(block) > MOST_COLUMNS:
             raise OperationError(
-                f"an Excel sheet has room for {MOST_COLUMNS:,} columns, got {len(block):,}: write .csv"
+                f"an Excel sheet has room for {MOST_COLUMNS:,} columns, got {len(block):,}: write .csv", "too-large"
             )
         if n_rows == 0:
             write_row(block)
@@ -72,6 +76,6 @@ def write_cell(sheet: Any, row: int, column: int, value: Any, formats: dict[str,
         text = str(value)
         if len(text) > LONGEST_TEXT:
             raise OperationError(
-                f"a cell of Excel has room for {LONGEST_TEXT:,} characters, got {len(text):,}: write .csv"
+                f"a cell of Excel has room for {LONGEST_TEXT:,} characters, got {len(text):,}: write .csv", "too-large"
             )
         sheet.write_string(row, column, text)

@@ -41,7 +41,9 @@ def read_xlsx(path: Path) -> MemoryTable:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
-        raise OperationError(f"{path}: Excel files need python-calamine: pip install python-calamine") from error
+        raise OperationError(
+            ": Excel files need python-calamine: pip install python-calamine", "missing-package", path
+        ) from error
     check_unpacked(path)
     try:
         book = CalamineWorkbook.from_path(str(path))
@@ -56,11 +58,13 @@ def read_xlsx(path: Path) -> MemoryTable:
             "PanicException",
         ):  # the latter comes from the reader's Rust code
             raise
-        raise OperationError(f"{path} has a date or a duration that is out of range: correct that cell") from error
+        raise OperationError(
+            "has a date or a duration that is out of range: correct that cell", "damaged", path
+        ) from error
     names = [str(name).strip() or f"column_{number}" for number, name in enumerate(header)]
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
-        raise UsageError(f"{path} has two columns named {joined_names(map(repr, doubled))}: rename one")
+        raise UsageError(f"has two columns named {joined_names(map(repr, doubled))}: rename one", "same-names", path)
     columns = zip(*lines, strict=True) if lines else [[] for _ in names]
     table = pa.table({name: cells(list(values)) for name, values in zip(names, columns, strict=True)})
     return MemoryTable(table, about_other_sheets(path, book, number))
@@ -129,9 +133,11 @@ def check_extent(path: Path, number: int) -> None:
     size, available = n_rows * n_columns, available_memory()
     if size > max(MANY_CELLS, MOST_EMPTY * filled) or BYTES_PER_CELL * size > available:
         raise OperationError(
-            f"{path} has {n_rows:,} rows and {n_columns:,} columns up to its farthest cells, with {filled:,} cells "
+            f"has {n_rows:,} rows and {n_columns:,} columns up to its farthest cells, with {filled:,} cells "
             f"that are not empty, and takes {readable(BYTES_PER_CELL * size)} of memory, of which "
-            f"{readable(available)} are free: delete the far cells"
+            f"{readable(available)} are free: delete the far cells",
+            "too-large",
+            path,
         )
 
 

@@ -54,7 +54,7 @@ class Table(ABC):
         """A column of the first batch."""
         batch = next(self.batches([name]), None)
         if batch is None:
-            raise OperationError("the data cannot be read: its header announces rows, but it has none")
+            raise OperationError("the data cannot be read: its header announces rows, but it has none", "damaged")
         return batch.column(0)
 
     @property
@@ -111,7 +111,9 @@ class ParquetTable(Table):
         for file in self.files[1:]:
             missing = [name for name in self.schema.names if name not in pq.read_schema(file).names]
             if missing:
-                raise UsageError(f"{file} has no column {joined_names(missing)}, which {self.files[0].name} has")
+                raise UsageError(
+                    f"has no column {joined_names(missing)}, which {self.files[0].name} has", "no-such-column", file
+                )
         sizes = [pq.read_metadata(file).num_rows for file in self.files]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
         self.n_rows = int(self._starts[-1])

@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidegl.basics.endings import ARROW, JSON_LINES, WRITTEN
 from hidegl.basics.errors import OperationError
 from hidegl.basics.whole_files import replacing
 from hidegl.files.input_rows import pyarrow_for
@@ -29,9 +30,7 @@ Block = Mapping[str, Any]
 """A block of rows: named columns, each an array of numpy or pyarrow."""
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".feather", ".arrow")
-TABLES = (*DELIMITERS, ".parquet", ".xlsx", *JSON_LINES, *ARROW)
-LABELS = (*TABLES, ".npy")
+LABELS = (*WRITTEN, ".npy")
 
 FORMULA = r"^[=+\-@\t\r]"
 """The beginning of texts that spreadsheets run as formulas."""
@@ -87,7 +86,7 @@ def explaining(path: Path) -> Iterator[None]:
             raise
         said = " ".join(str(error).split())[:MOST_SAID]
         raise OperationError(
-            f"{path} does not support all columns: {said}; write another format, or leave them out"
+            f"does not support all columns: {said}; write another format, or leave them out", "cannot-write", path
         ) from error
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hidegl.annotation.row_keys import RowKeys, placed_rows
 from hidegl.basics.errors import UsageError, joined_names
+from hidegl.basics.option_names import option_name
 from hidegl.files.columns import is_text
 from hidegl.files.exchange.record_tables import RecordTable
 from hidegl.files.own_files import LABEL
@@ -34,7 +35,7 @@ def with_answers(path: Path, records: RecordTable) -> AnsweredRecords:
     """The answers to the only question of an export."""
     answers = only_answers(records, str(path))
     if answers is None:
-        raise UsageError(f"{path} has no labels: nobody has answered yet")
+        raise UsageError("has no labels: nobody has answered yet", "no-labels", path)
     numbers = answers.column("row")
     table = records.table.take(numbers)
     for name in (LABEL, ANNOTATOR):
@@ -48,7 +49,9 @@ def with_answers(path: Path, records: RecordTable) -> AnsweredRecords:
 def only_answers(table: Table, where: str) -> pa.Table | None:
     """The answers to the question that records have; an error if there are several."""
     if len(table.answers) > 1:
-        raise UsageError(f"{where} has answers to {joined_names(table.answers)}: name one with --labels")
+        raise UsageError(
+            f"has answers to {joined_names(table.answers)}: name one with {option_name('labels')}", "ambiguous", where
+        )
     return next(iter(table.answers.values()), None)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.errors import UsageError, did_you_mean, joined_names
-from hidegl.basics.memory import available_memory
-from hidegl.embedding.column_kinds import CONSTANT, MOST_LEVELS, Kind, given_kind, kind_of
-from hidegl.files.array_files import MEMORY_SHARE
+from hidegl.basics.memory import rows_fit
+from hidegl.basics.option_names import option_name
+from hidegl.embedding.column_kinds import CONSTANT, FEWEST_WORDS, MOST_LEVELS, Kind, given_kind, kind_of
 from hidegl.files.columns import (
     finite_matrix,
     holds_vectors_as_text,
@@ -26,14 +26,10 @@ from hidegl.files.columns import (
 )
 from hidegl.files.own_files import own_columns
 from hidegl.files.tables import MemoryTable, ParquetTable, Table
-from hidegl.intake.text_rows import telling_text
+from hidegl.intake.label_names import ALWAYS_LABELS
+from hidegl.intake.text_rows import text_about
 from hidegl.rows.reading import checked_file
 from hidegl.structure.preparation import FEW_COLUMNS
-
-ALWAYS_LABELS = ("label", "labels", "target")
-"""Names of columns that contain labels, even if the user's labels are elsewhere. Columns named class or y may be
-features.
-"""
 
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
@@ -99,7 +95,11 @@ def check_known(table: Table, names: Iterable[str], option: str) -> None:
     for name in names:
         if name not in table.names:
             has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
-            raise UsageError(f"{option}: there is no column {name!r}{did_you_mean(name, table.names) or '; ' + has}")
+            raise UsageError(
+                f": there is no column {name!r}{did_you_mean(name, table.names) or '; ' + has}",
+                "no-such-column",
+                option,
+            )
 
 
 def choose_columns(
@@ -119,19 +119,19 @@ def choose_columns(
     check_known(table, wanted or [], "--columns")
     check_known(table, without, "--without")
     check_known(table, text or [], "--text")
-    left_out = dict.fromkeys(without, "excluded by --without")
+    left_out = dict.fromkeys(without, f"excluded by {option_name('without')}")
     if id_column:
         left_out[id_column] = "the id"
     left_out |= dict.fromkeys(label_columns, "the label")
     for name in wanted or ():
         if name in left_out:
-            raise UsageError(f"--columns: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(f": {name!r} cannot be learned from: it is {left_out[name]}", "not-learnable", "--columns")
     forced = forced_kinds(table, kinds_wanted or {}, left_out)
     if text:
         return of_text(table, text, left_out, wanted)
     if isinstance(table, MemoryTable) and table.matrix is not None:
         if wanted:
-            raise UsageError("--columns is for files with named columns; a matrix has none")
+            raise UsageError("is for files with named columns; a matrix has none", "not-for-this-data", "--columns")
         others = [name for name in table.names if name not in left_out]
         return Columns([], "matrix", left_out | dict.fromkeys(others, "the matrix is used"))
     names = wanted or [name for name in table.names if name not in left_out]
@@ -145,14 +145,16 @@ def choose_columns(
     if numbers_only:
         left_out |= {name: kind.name for name, kind in used.items() if kind.name != "number"}
         used = {name: kind for name, kind in used.items() if kind.name == "number"}
-    about = telling_text(table, [name for name, kind in used.items() if kind.name in ("text", "category")])
-    if about is not None and len(used) == 1 and not wanted:
-        return Columns([about], "texts", left_out)
+    about = text_about(table, [name for name, kind in used.items() if kind.name in ("text", "category")], FEWEST_WORDS)
+    if about and len(used) == 1 and not wanted:
+        return Columns(about, "texts", left_out)
     if not used:
         raise UsageError(
-            f"there is no column to learn from, only {explain(left_out)}: name some with --columns or --text"
+            f"there is no column to learn from, only {explain(left_out)}: name some with "
+            f"{option_name('columns')} or {option_name('text')}",
+            "not-learnable",
         )
-    return Columns(list(used), "table", left_out, used, about if len(used) > 1 else None)
+    return Columns(list(used), "table", left_out, used, about[0] if about and len(used) > 1 else None)
 
 
 def holds_vectors(table: Table, name: str) -> bool:
@@ -165,7 +167,9 @@ def of_longest(
 ) -> Columns:
     """The longest of several columns of vectors."""
     if wanted and len(wanted) > 1:
-        raise UsageError(f"--columns takes one column of vectors or several others, got {joined_names(wanted)}")
+        raise UsageError(
+            f"takes one column of vectors or several others, got {joined_names(wanted)}", "conflict", "--columns"
+        )
     best = max(of_vectors, key=lambda name: width(table, name))
     others = dict.fromkeys((name for name in names if name != best), f"the vectors in {best!r} are used")
     return Columns([best], "vectors", left_out | others)
@@ -174,13 +178,21 @@ def of_longest(
 def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: list[str] | None) -> Columns:
     """The columns of text that the user named."""
     if wanted:
-        raise UsageError("--text and --columns exclude each other: --columns takes texts too, by their words")
+        raise UsageError(
+            f"excludes {option_name('columns')}, which takes texts too, by their words",
+            "conflict",
+            "--text",
+        )
     for name in text:
         if name in left_out:
-            raise UsageError(f"--text: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(f": {name!r} cannot be learned from: it is {left_out[name]}", "not-learnable", "--text")
         if not is_text(kind := table.schema.field(name).type) and not pa.types.is_null(kind):
             held = "numbers" if is_numeric(kind) else spoken(kind)
-            raise UsageError(f"--text: {name!r} contains {held}, not text; --columns {name} learns from {held}")
+            raise UsageError(
+                f": {name!r} contains {held}, not text; {option_name('columns')} {name} learns from {held}",
+                "not-learnable",
+                "--text",
+            )
     others = [name for name in table.names if name not in (*left_out, *text)]
     return Columns(text, "texts", left_out | dict.fromkeys(others, "the text is used"))
 
@@ -190,7 +202,7 @@ def kind_in(table: Table, name: str, ours: Sequence[str]) -> Kind:
     if name in ours:
         return Kind("", "a result of hidegl")
     if name.lower() in ALWAYS_LABELS:
-        return Kind("", "named like labels, which are elsewhere; --columns takes it")
+        return Kind("", f"named like labels, which are elsewhere; {option_name('columns')} takes it")
     return kind_of(name, beginning(table, name))
 
 
@@ -200,11 +212,13 @@ def forced_kinds(table: Table, wanted: dict[str, str], left_out: dict[str, str])
     forced = {}
     for name, kind in wanted.items():
         if name in left_out:
-            raise UsageError(f"--as {name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}")
+            raise UsageError(
+                f"{name}={kind}: {name!r} cannot be learned from: it is {left_out[name]}", "not-learnable", "--as"
+            )
         try:
             forced[name] = given_kind(name, beginning(table, name), kind)
         except ValueError as error:
-            raise UsageError(f"--as {name}={kind}: {error}") from error
+            raise UsageError(f"{name}={kind}: {error}", "not-learnable", "--as") from error
     return forced
 
 
@@ -231,7 +245,7 @@ def wanted_kind(table: Table, name: str) -> Kind:
         return Kind("number")
     if is_text(kind) and column.null_count < len(column):
         return Kind("category" if len(column.unique()) <= MOST_LEVELS else "text")
-    raise UsageError(f"--columns: {name!r} cannot be learned from: {found.reason}")
+    raise UsageError(f": {name!r} cannot be learned from: {found.reason}", "not-learnable", "--columns")
 
 
 def beginning(table: Table, name: str) -> pa.ChunkedArray:
@@ -259,4 +273,4 @@ def stays_on_disk(table: Table, columns: Columns) -> bool:
     if not isinstance(table, ParquetTable):
         return False
     per_row = width(table, columns.features[0]) if columns.kind == "vectors" else len(columns.features)
-    return 8 * per_row * table.n_rows > available_memory() / MEMORY_SHARE
+    return not rows_fit(8 * per_row * table.n_rows)

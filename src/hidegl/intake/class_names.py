@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hidegl.basics.endings import READ, ending_of
 from hidegl.basics.errors import UsageError, joined_names
 from hidegl.basics.linalg import Matrix
 from hidegl.embedding import TextEmbedder
 from hidegl.files.opening import open_table
-from hidegl.files.writing import DELIMITERS
 from hidegl.intake.given_labels import GivenLabels
 from hidegl.intake.input_options import split
 from hidegl.intake.notes import Notes
@@ -64,19 +64,23 @@ def read_class_texts(wanted: Any) -> dict[str, str]:
     else:
         found = {str(name): readable(str(name)) for name in split(wanted) or ()}
     if len(found) < 2:
-        raise UsageError(f"--classes must name two classes or more, got {len(found)}")
+        raise UsageError(f"must name two classes or more, got {len(found)}", "wrong-value", "--classes")
     return found
 
 
 def class_lines(path: Path) -> list[tuple[str, str]]:
     """The name of each class and its text: a table with the columns class and description, or lines NAME: TEXT."""
-    if path.suffix.lower() in DELIMITERS:
+    if ending_of(path) in READ and ending_of(path) != ".txt":
         table = open_table(path)
         names = {name.lower(): name for name in table.names}
         name = next((names[one] for one in NAME_COLUMNS if one in names), None)
         text = next((names[one] for one in TEXT_COLUMNS if one in names), None)
         if name is None:
-            raise UsageError(f"--classes {path} must have a column named class, and may have one named description")
+            raise UsageError(
+                f"{path} must have a column named class, and may have one named description",
+                "no-such-column",
+                "--classes",
+            )
         own = [str(value) for value in table.column(name).to_pylist() if value is not None]
         texts = own if text is None else [str(value or "") for value in table.column(text).to_pylist()]
         return [(one, about(one, told)) for one, told in zip(own, texts, strict=False)]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hidegl.basics.checks import check_count
-from hidegl.basics.errors import OperationError, UsageError
+from hidegl.basics.errors import UsageError
+from hidegl.basics.option_names import python_names
 from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_data import source_of
 from hidegl.intake.given_labels import find_labels
 from hidegl.intake.input_options import InputOptions
 from hidegl.intake.labelled import Result
-from hidegl.intake.notes import Notes, in_python
+from hidegl.intake.notes import Notes
 from hidegl.intake.sources import MemorySource, Source
 from hidegl.intake.tasks import Task, fitted
 from hidegl.intake.text_rows import texts_of
@@ -93,7 +93,7 @@ def read(
     >>> task.y.tolist()
     ['a', 'b', None]
     """
-    with speaking_python():
+    with python_names():
         source = source_of(data)
         if isinstance(source, MemorySource) and source.is_texts:
             text = text or "text"
@@ -113,7 +113,7 @@ def read(
             weak=weak,
             class_texts=class_texts,
         )
-        return Task.read(source, Notes(words=in_python), options)
+        return Task.read(source, Notes(), options)
 
 
 def label(
@@ -151,7 +151,7 @@ def label(
     >>> result.labels.shape
     (6,)
     """
-    with speaking_python():
+    with python_names():
         if accept is not None:
             check_precision(accept, "accept")
         task = task_of(data, labels, options)
@@ -177,7 +177,7 @@ def suggest(data: Any, n: int = 20, labels: Any = None, *, random_state: int = 0
     **options
         As in `hidegl.label`.
     """
-    with speaking_python():
+    with python_names():
         task = task_of(data, labels, options)
         check_count("n", n, 1, free := task.n_rows - task.labels.n_labels, why=f"only {free:,} rows have no label")
         model, _ = fitted(task, task.notes, effort="quick", seed=random_state)
@@ -202,7 +202,7 @@ def audit(
     **options
         As in `hidegl.label`.
     """
-    with speaking_python():
+    with python_names():
         task = task_of(data, labels, options)
         task.labels.require("judge", task.source)
         model, _ = fitted(task, task.notes, effort=effort, seed=random_state)
@@ -214,8 +214,8 @@ def task_of(data: Any, labels: Any, options: dict[str, Any]) -> Task:
     if not isinstance(data, Task):
         return read(data, labels, **options)
     if options:
-        raise UsageError(f"{', '.join(options)} is for hidegl.read, which made this task")
-    notes = Notes(words=in_python)
+        raise UsageError(f"{', '.join(options)} is for hidegl.read, which made this task", "conflict")
+    notes = Notes()
     if labels is None:
         return replace(data, notes=notes)
     given = find_labels(data.table, label_places(labels, data.source, data.n_rows), data.id_column)
@@ -247,7 +247,8 @@ def aligned(source: Source | MemorySource, labels: Any) -> Any:
     example = f"{others.tolist()[0]!r} is not in it" if len(others) else "values occur twice"
     raise UsageError(
         f"labels must have the index of the data frame, but {example}: give labels.to_numpy() if its entries are in "
-        f"the order of the rows"
+        f"the order of the rows",
+        "not-in-data",
     )
 
 
@@ -269,19 +270,3 @@ MOST_PLACES = 20
 
 def is_place(one: Any) -> bool:
     return isinstance(one, str | os.PathLike | Mapping | list | tuple) or hasattr(one, "shape")
-
-
-@contextmanager
-def speaking_python() -> Iterator[None]:
-    """A context whose errors name options as in Python."""
-    try:
-        yield
-    except (UsageError, OperationError) as error:
-        text = in_python(str(error))
-        if text == str(error):
-            raise
-        raise type_of(error)(text) from error
-
-
-def type_of(error: Exception) -> Callable[[str], Exception]:
-    return UsageError if isinstance(error, UsageError) else OperationError

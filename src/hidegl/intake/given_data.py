@@ -32,7 +32,9 @@ def source_of(data: Any) -> Source | MemorySource:
     if is_frame(data) or isinstance(data, dict):
         return of_frame(data)
     if hasattr(data, "columns") and hasattr(data, "rename"):
-        raise UsageError("the columns of the data frame must have texts as names: data.rename(columns=str)")
+        raise UsageError(
+            "the columns of the data frame must have texts as names: data.rename(columns=str)", "wrong-value"
+        )
     if are_paths(data):
         return Source.of([Path(path) for path in data])
     if holds_texts(data):
@@ -55,9 +57,11 @@ def of_frame(frame: Any) -> MemorySource:
     try:
         table = as_table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise UsageError(f"data: a column of the data frame has values of different types: {error}") from error
+        raise UsageError(
+            f"data: a column of the data frame has values of different types: {error}", "mixed-types"
+        ) from error
     if len(set(table.column_names)) < table.num_columns:
-        raise UsageError("data: two columns of the data frame have the same name: rename one")
+        raise UsageError("data: two columns of the data frame have the same name: rename one", "same-names")
     return MemorySource(MemoryTable(table), "the data frame", frame=frame)
 
 
@@ -88,11 +92,11 @@ def of_images(images: Sequence[Any]) -> MemorySource:
 
 def of_array(data: Any) -> MemorySource:
     if hasattr(data, "tocsr"):
-        raise UsageError("data is a sparse matrix: give it to hidegl.AutoHiDeGL().fit(X, y)")
+        raise UsageError("data is a sparse matrix: give it to hidegl.AutoHiDeGL().fit(X, y)", "not-for-this-data")
     try:
         matrix = np.asarray(data)
     except ValueError as error:
-        raise UsageError(f"data must be {TAKEN}: {error}") from error
+        raise UsageError(f"data must be {TAKEN}: {error}", "wrong-value") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or not matrix.shape[1]:
-        raise UsageError(f"data must be {TAKEN}; got {type(data).__name__} of the shape {matrix.shape}")
+        raise UsageError(f"data must be {TAKEN}; got {type(data).__name__} of the shape {matrix.shape}", "wrong-shape")
     return MemorySource(MemoryTable(pa.table({}), matrix=matrix), f"an array of {matrix.shape[1]:,} columns")

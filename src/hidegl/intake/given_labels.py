@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidegl.basics.errors import UsageError, joined_names
-from hidegl.files.own_files import FILE, result_columns
+from hidegl.basics.option_names import command_name, option_name
+from hidegl.files.own_files import FILE
 from hidegl.files.tables import Table
 from hidegl.intake.answered_records import only_answers
-from hidegl.intake.label_sources import LABEL_NAMES, LabelSource, Place, SourceReader
+from hidegl.intake.label_names import label_column
+from hidegl.intake.label_sources import LabelSource, Place, SourceReader
 from hidegl.intake.label_values import known
 from hidegl.spreading.labels import names_alike
 
@@ -38,8 +40,8 @@ class GivenLabels:
     places: list[Place] = field(default_factory=list)
     """The columns and files with these labels. The last one with a label for a row is used."""
 
-    mostly_suggested: bool = False
-    """Whether hidegl suggested most of the labelled rows, which then differ from each other."""
+    n_suggested: int = 0
+    """The number of labels for rows that hidegl suggested."""
 
     disputed: dict[str, NDArray[Any]] = field(default_factory=dict)
     """The labels of each person, for rows with different labels of several people."""
@@ -61,17 +63,21 @@ class GivenLabels:
             return
         if self.y is None:
             raise UsageError(
-                f"no labels to {what} from: name their column or file with --labels; `hidegl suggest {source}` says "
-                f"which rows to label first"
+                f"no labels to {what} from: name their column or file with {option_name('labels')}; "
+                f"{command_name('suggest', source)} says which rows to label first",
+                "no-labels",
             )
         if self.n_labels == 0:
             raise UsageError(
-                f"no labels yet in {self.source}, only blanks: fill in some; `hidegl suggest {source}` says which rows "
-                f"help most"
+                f"no labels yet in {self.source}, only blanks: fill in some; {command_name('suggest', source)} says "
+                f"which rows help most",
+                "no-labels",
             )
         if len(self.classes) == 1:
             more = "".join(f"; {note}" for note in self.notes)
-            raise UsageError(f"all labels are {self.classes[0]!r}: give at least one label of another class{more}")
+            raise UsageError(
+                f"all labels are {self.classes[0]!r}: give at least one label of another class{more}", "one-class"
+            )
 
 
 def find_labels(
@@ -89,20 +95,14 @@ def find_labels(
     merged into the most frequent of them.
     """
     reader = SourceReader(table, id_column, encoding, folders)
+    default = label_column(table, others)
     if not wanted and only_answers(table, "the data") is not None:
         wanted = list(table.answers)
-    sources = [reader.read(one) for one in wanted or default_column(table, others)]
+    sources = [reader.read(one) for one in wanted or ([] if default is None else [default])]
     if not sources:
         return GivenLabels(None, "")
     found = merged(with_earlier(sources, reader), table.n_rows)
     return merged_names(found) if merge_names else found
-
-
-def default_column(table: Table, others: Sequence[str] = ()) -> list[str]:
-    """The column of labels if the user names none. The label of an earlier result is used last."""
-    by_name = {name.lower(): name for name in table.names}
-    names = [by_name[name] for name in LABEL_NAMES if name in by_name and by_name[name] not in others]
-    return [*names, *result_columns(table)[:1]][:1]
 
 
 def with_earlier(sources: Sequence[LabelSource], reader: SourceReader) -> list[LabelSource]:
@@ -151,7 +151,7 @@ def merged(sources: list[LabelSource], n_rows: int) -> GivenLabels:
         [note for source in sources for note in source.notes],
         ", ".join(counts),
         [source.place for source in sources if source.place is not None],
-        2 * n_suggested > int(np.sum(known(y))),
+        n_suggested,
         {name: labels for source in sources for name, labels in source.disputed.items()},
         list(dict.fromkeys(source.question for source in sources if source.question)),
     )

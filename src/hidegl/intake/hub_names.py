@@ -23,20 +23,24 @@ def downloaded(path: Path) -> tuple[Path, str]:
     """A folder with the data set of a name, and what it is called."""
     found = NAME.fullmatch(str(path))
     if found is None:
-        raise UsageError(f"{path}: write hf://OWNER/NAME or hf://OWNER/NAME:SPLIT, such as hf://stanfordnlp/imdb:train")
+        raise UsageError(
+            ": write hf://OWNER/NAME or hf://OWNER/NAME:SPLIT, such as hf://stanfordnlp/imdb:train", "wrong-value", path
+        )
     name, split = found["name"], found["split"]
     spoken = f"hf://{name}" + (f":{split}" if split else "")
     check_readable(path)
     try:
         import datasets
     except ImportError as error:
-        raise UsageError(f"{spoken} needs the package datasets: pip install 'hidegl[hf]'") from error
+        raise UsageError(f"{spoken} needs the package datasets: pip install 'hidegl[hf]'", "missing-package") from error
     try:
         held: Any = datasets.load_dataset(name, split=split)
     except Exception as error:  # of the network, of the hub, or of a name that nobody has
-        raise OperationError(f"{spoken} cannot be had: {' '.join(str(error).split())[:120]}") from error
+        raise OperationError(f"{spoken} cannot be had: {' '.join(str(error).split())[:120]}", "no-such-file") from error
     if isinstance(held, dict):
-        raise UsageError(f"{spoken} has the splits {joined_names(held)}: name one, such as {spoken}:{next(iter(held))}")
+        raise UsageError(
+            f"{spoken} has the splits {joined_names(held)}: name one, such as {spoken}:{next(iter(held))}", "ambiguous"
+        )
     folder = Path(tempfile.mkdtemp(prefix="hidegl-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     held.save_to_disk(folder / "data")

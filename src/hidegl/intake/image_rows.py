@@ -65,7 +65,7 @@ def items_of(source: Source | MemorySource) -> tuple[list[Any], list[str]]:
     if not source.is_folder:
         missing = [path for path in source.paths if not path.is_file()]
         if missing:
-            raise UsageError(f"no such file or folder: {missing[0]}")
+            raise UsageError(f"no such file or folder: {missing[0]}", "no-such-file")
         return list(source.paths), [str(path) for path in source.paths]
     paths = sorted(images_under(source.paths[0]))
     return paths, [path.relative_to(source.paths[0]).as_posix() for path in paths]
@@ -95,9 +95,9 @@ def learned(source: Source | MemorySource, notes: Notes, name: str, *, cached: b
             embedder = read_image_embedder(place, name) or ImageEmbedder(name).fit(paths)
         keep_embedder(place, embedder, time.perf_counter() - begun)
     except UnreadableImageError as error:
-        raise UsageError(f"none of the {len(paths):,} images in {source} can be read") from error
+        raise UsageError(f"none of the {len(paths):,} images in {source} can be read", "damaged") from error
     except (ImportError, ValueError, OSError) as error:
-        raise UsageError(f"--embedder: {error}") from error
+        raise UsageError(f": {error}", "embedder", "--embedder") from error
     rows = embedded(source, notes, embedder, cached=cached)
     if name == "auto" and embedder.way_.name == "pixels":
         notes.warn(
@@ -123,7 +123,7 @@ def embedded(source: Source | MemorySource, notes: Notes, embedder: ImageEmbedde
         how = f"in {taken:.1f} s"
     readable: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
     if not readable.any():
-        raise UsageError(f"none of the {len(paths):,} images in {source} can be read")
+        raise UsageError(f"none of the {len(paths):,} images in {source} can be read", "damaged")
     notes.note("embedded", f"{readable.sum():,} images by {embedder.way_.name}, {how}")
     broken = [names[place] for place in np.flatnonzero(~readable)]
     left_out = (

@@ -55,7 +55,9 @@ def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:
     for name, kind in found.items():
         if not name or kind not in WANTED:
             raise UsageError(
-                f"--as {name}={kind}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}"
+                f"{name}={kind}: write COLUMN=KIND, where KIND is {', '.join(WANTED[:-1])} or {WANTED[-1]}",
+                "wrong-value",
+                "--as",
             )
     return found
 

@@ -16,10 +16,11 @@ from hidegl.annotation.label_files import read_label_columns, read_labels
 from hidegl.annotation.row_keys import RowKeys, placed_rows
 from hidegl.basics.confinement import CONFINEMENT
 from hidegl.basics.errors import UsageError, check_readable, did_you_mean, joined_names, refuse_address
+from hidegl.basics.option_names import option_name
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
 from hidegl.files.exchange.record_tables import RecordTable
-from hidegl.files.opening import open_table
+from hidegl.files.opening import open_further
 from hidegl.files.own_files import (
     COLUMN,
     FILE,
@@ -32,8 +33,8 @@ from hidegl.files.own_files import (
     result_columns,
 )
 from hidegl.files.tables import MemoryTable, Table
-from hidegl.files.writing import DELIMITERS
 from hidegl.intake.answered_records import AnsweredRecords, placed_lines, rows_at, rows_by_content, with_answers
+from hidegl.intake.label_names import label_column
 from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
 from hidegl.intake.labelled_rows import (
     ANNOTATOR,
@@ -43,8 +44,6 @@ from hidegl.intake.labelled_rows import (
     rows_of_ids,
     without_disputed,
 )
-
-LABEL_NAMES = ("label", "labels", "class", "target", "y")
 
 Place = tuple[str, str]
 """("column", its name) or ("file", its path)."""
@@ -110,9 +109,9 @@ class SourceReader:
             refuse_address(path)
             has = f"; the columns are {joined_names(names, 8)}" if names else "; the data has no named columns"
             has = did_you_mean(str(wanted), names) or has
-            raise UsageError(f"{self.option} {wanted}: there is no such column and no such file{has}")
+            raise UsageError(f"{wanted}: there is no such column and no such file{has}", "no-such-column", self.option)
         if not (path.is_file() or path.is_dir()):
-            raise UsageError(f"{self.option} {wanted} is a device or a pipe: name a file")
+            raise UsageError(f"{wanted} is a device or a pipe: name a file", "not-a-file", self.option)
         return self.of_database(path) if path.suffix == ".db" else self.of_file(path)
 
     @property
@@ -128,11 +127,12 @@ class SourceReader:
         elif kind == FILE and CONFINEMENT.excludes(name):
             missing = f"{name}, which is outside the folder of this server"
         elif kind == FILE and not Path(name).is_file():
-            missing = f"{name}, which no longer exists: put it back, or name it with --labels as well"
+            missing = f"{name}, which no longer exists: put it back, or name it with {option_name('labels')} as well"
         else:
             return self.read(Path(name) if kind == FILE else name)
         raise UsageError(
-            f"{by.words} continues from the labels in {missing}; to use only its own labels, delete its last column"
+            f"{by.words} continues from the labels in {missing}; to use only its own labels, delete its last column",
+            "no-such-file",
         )
 
     def of_column(self, name: str) -> LabelSource:
@@ -146,8 +146,10 @@ class SourceReader:
         array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
         if len(array) != self.table.n_rows:
             raise UsageError(
-                f"{self.option} has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
-                f"per row, None where there is none"
+                f"has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
+                f"per row, None where there is none",
+                "wrong-shape",
+                self.option,
             )
         y, notes = parse_labels(array, self.option)
         return LabelSource(y, "labels", notes=notes)
@@ -179,12 +181,13 @@ class SourceReader:
             values = load_label_array(path)
             if len(values) != self.table.n_rows:
                 raise UsageError(
-                    f"{path} has {len(values):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
-                    f"per row"
+                    f"has {len(values):,} labels, but the data has {self.table.n_rows:,} rows: give one label per row",
+                    "wrong-shape",
+                    path,
                 )
             y, notes = parse_labels(as_column(values), str(path))
             return LabelSource(y, str(path), (FILE, str(path)), notes=notes)
-        lines = open_table(path, encoding=self.encoding if path.suffix.lower() in DELIMITERS else None)
+        lines = open_further(path, self.encoding)
         if isinstance(lines, RecordTable):
             lines = with_answers(path, lines)
         return replace(self.of_lines(path, lines), place=(FILE, str(path)))
@@ -194,9 +197,7 @@ class SourceReader:
         marked = MarkedFile.of(lines)
         if marked is not None:
             return self.of_marked(path, lines, marked)
-        names = {name.lower(): name for name in lines.names}
-        own = result_columns(lines)
-        value = next((names[name] for name in LABEL_NAMES if name in names), own[0] if own else None)
+        own, value = result_columns(lines), label_column(lines)
         key = self.id_column if self.id_column in lines.names and self.id_column in self.table.names else None
         row = numbers_of_rows(lines.names)
         if value is None:
@@ -205,7 +206,9 @@ class SourceReader:
                 None,
             ]
             if len(rest) != 1 or value is None:
-                raise UsageError(f"{path} must have a column named label; it has {joined_names(lines.names)}")
+                raise UsageError(
+                    f"must have a column named label; it has {joined_names(lines.names)}", "no-such-column", path
+                )
         given, told = only_given(lines, own[0] if own else value)
         found, notes = parse_labels(given, str(path))
         rows, shown, gone = self.rows_of(path, lines, key, row, found, is_result=bool(own))
@@ -230,8 +233,10 @@ class SourceReader:
             rows = np.arange(n_rows)
         else:
             raise UsageError(
-                f"{path} has {lines.n_rows:,} rows, but the data has {n_rows:,}: give one label per row, or add a "
-                f"column 'row' with row numbers from 0, or name an id column of both files with --id"
+                f"has {lines.n_rows:,} rows, but the data has {n_rows:,}: give one label per row, or add a "
+                f"column 'row' with row numbers from 0, or name an id column of both files with {option_name('id')}",
+                "wrong-shape",
+                path,
             )
         return rows, lambda line: f"row {rows[line]}", []
 
@@ -242,8 +247,10 @@ class SourceReader:
         where = rows_by_content(lines, self.table)
         if not where:
             raise UsageError(
-                f"{path}: none of its {lines.n_rows:,} labelled records is in the data: it must have a column of the "
-                f"data with the same content, such as the text, or ids that --id names"
+                f": none of its {lines.n_rows:,} labelled records is in the data: it must have a column of the "
+                f"data with the same content, such as the text, or ids that {option_name('id')} names",
+                "not-in-data",
+                path,
             )
         rows = rows_at(where, lines.n_rows)
         return rows, lambda line: f"row {rows[line]}", notes_of_gone(path, list(range(lines.n_rows)), where)
@@ -275,14 +282,18 @@ class SourceReader:
             where = placed_lines(stored, keys)
         if with_key and not where and mark.n_rows != self.table.n_rows:
             raise UsageError(
-                f"{path} was written for a table of {mark.n_rows:,} rows, and none of its rows is in this one of "
-                f"{self.table.n_rows:,}"
+                f"was written for a table of {mark.n_rows:,} rows, and none of its rows is in this one of "
+                f"{self.table.n_rows:,}",
+                "not-in-data",
+                path,
             )
         rows[list(where)] = list(where.values())
         by_number = [line for line in labelled if marked.keys[line] is None or not where]
         if by_number:
             if marked.row is None:
-                raise UsageError(f"{path}: line {by_number[0] + 2} names no row: its cell in the last column is empty")
+                raise UsageError(
+                    f": line {by_number[0] + 2} names no row: its cell in the last column is empty", "no-such-row", path
+                )
             column = lines.column(marked.row).take(pa.array(by_number))
             rows[by_number] = rows_by_number(column, self.table.n_rows, path, marked.row)
         of = by_annotators(lines, found, rows, self.table.n_rows, path, lambda line: f"row {rows[line]}")
@@ -305,7 +316,7 @@ def as_arrow(values: Any) -> pa.ChunkedArray:
     """Labels from Python as a column."""
     array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
     if array.ndim != 1:
-        raise UsageError(f"--labels must have one dimension, got the shape {array.shape}")
+        raise UsageError(f"must have one dimension, got the shape {array.shape}", "wrong-shape", "--labels")
     if array.dtype.kind in "US":
         array = array.astype(str).astype(object)
     plain = [None if value is None or value != value else value for value in array.tolist()]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hidegl.basics.errors import UsageError, unreadable_array
+from hidegl.basics.option_names import option_name
 from hidegl.files.column_types import EXACT
 from hidegl.files.columns import is_text, spoken
 from hidegl.spreading.labels import UNLABELLED, is_blank
@@ -33,7 +34,7 @@ def load_label_array(path: Path) -> NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable_array(path, error) from error
     if values.ndim != 1 and values.size != len(values):
-        raise UsageError(f"{path} must contain one label per row, got an array of shape {values.shape}")
+        raise UsageError(f"must contain one label per row, got an array of shape {values.shape}", "wrong-shape", path)
     return values.reshape(-1)
 
 
@@ -61,14 +62,16 @@ def parse_labels(column: pa.ChunkedArray, where: str) -> tuple[NDArray[Any], lis
         for text, n in blank.items():
             notes.append(f"{text!r} is read as no label, in {n:,} rows; rename it if it is a class")
     else:
-        raise UsageError(f"{where} contains {spoken(kind)}: labels must be names or whole numbers")
+        raise UsageError(f"contains {spoken(kind)}: labels must be names or whole numbers", "not-labels", where)
     if y.dtype.kind == "i" and (n := int(np.sum(y == UNLABELLED)) - column.null_count) > 0:
         notes.append(f"{UNLABELLED} is read as no label, in {n:,} rows; write names if it is a class")
     n_classes = len(set(y[known(y)].tolist()))
     if n_classes > MOST_CLASSES:
         raise UsageError(
-            f"{where} contains {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
-            f"text? Name the column or file of the labels with --labels"
+            f"contains {n_classes:,} different labels, but the maximum is {MOST_CLASSES:,}: is it an id or a "
+            f"text? Name the column or file of the labels with {option_name('labels')}",
+            "not-labels",
+            where,
         )
     return y, notes
 
@@ -79,8 +82,10 @@ def check_are_classes(y: NDArray[Any], name: str) -> None:
     n_once = sum(count == 1 for count in counts.values())
     if len(y) >= FEW_ROWS and n_once > MOSTLY_ONCE * len(y):
         raise UsageError(
-            f"--labels {name}: {n_once:,} of {len(y):,} rows have a name that no other row has, so these are ids or "
-            f"texts and no classes: name the column or file of the classes"
+            f"{name}: {n_once:,} of {len(y):,} rows have a name that no other row has, so these are ids or "
+            f"texts and no classes: name the column or file of the classes",
+            "not-labels",
+            "--labels",
         )
 
 
@@ -95,10 +100,14 @@ def integers(column: pa.ChunkedArray) -> NDArray[Any]:
 def whole_numbers(values: NDArray[np.float64], where: str) -> NDArray[np.int64]:
     given = values[np.isfinite(values)]
     if np.any(np.abs(given) > EXACT):
-        raise UsageError(f"{where} contains numbers of more than 15 digits, which are not exact: write them as text")
+        raise UsageError(
+            "contains numbers of more than 15 digits, which are not exact: write them as text", "not-labels", where
+        )
     if np.any(given != np.round(given)):
         broken = given[given != np.round(given)][0]
-        raise UsageError(f"{where} contains {broken:.3g}: labels must be names or whole numbers; is it a measurement?")
+        raise UsageError(
+            f"contains {broken:.3g}: labels must be names or whole numbers; is it a measurement?", "not-labels", where
+        )
     return np.where(np.isfinite(values), values, UNLABELLED).astype(np.int64)
 
 

@@ -87,7 +87,7 @@ def placed(
         row, label = rows[place], found[place : place + 1].tolist()[0]
         if y[row] not in (None, label):
             raise UsageError(
-                f"{path} has two labels for {where(place)}: {y[row]!r} and {label!r}; delete the wrong one"
+                f"has two labels for {where(place)}: {y[row]!r} and {label!r}; delete the wrong one", "two-labels", path
             )
         y[row] = label
     return y
@@ -97,11 +97,13 @@ def rows_by_number(column: pa.ChunkedArray, n_rows: int, path: object, name: str
     """Row numbers from 0, from a column of row numbers with this name."""
     first = first_number(name)
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise UsageError(f"{path}: the column {name!r} must contain row numbers, from {first}")
+        raise UsageError(f": the column {name!r} must contain row numbers, from {first}", "no-such-row", path)
     numbers = column.to_numpy()
     outside = numbers[(numbers < first) | (numbers >= n_rows + first)]
     if len(outside):
-        raise UsageError(f"{path}: there is no row {outside[0]}; the data has rows {first} to {n_rows + first - 1:,}")
+        raise UsageError(
+            f": there is no row {outside[0]}; the data has rows {first} to {n_rows + first - 1:,}", "no-such-row", path
+        )
     return (numbers - first).astype(np.intp)
 
 
@@ -109,7 +111,9 @@ def rows_of_ids(ids: pa.ChunkedArray, wanted: pa.ChunkedArray, path: object) -> 
     place = {str(value): number for number, value in enumerate(ids.to_pylist())}
     missing = [value for value in wanted.to_pylist() if str(value) not in place]
     if missing:
-        raise UsageError(f"{path}: {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}")
+        raise UsageError(
+            f": {len(missing):,} of its ids are not in the data; the first is {missing[0]!r}", "not-in-data", path
+        )
     if len(place) < len(ids):
-        raise UsageError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique")
+        raise UsageError(f"the id column repeats {len(ids) - len(place):,} values: an id must be unique", "same-names")
     return np.array([place[str(value)] for value in wanted.to_pylist()], dtype=np.intp)

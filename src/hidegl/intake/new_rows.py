@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hidegl.basics.errors import GapsError, UsageError, joined_names
+from hidegl.basics.errors import UsageError, joined_names
+from hidegl.basics.option_names import option_name
 from hidegl.embedding import Embedder, ImageEmbedder, TableEncoder, TextEmbedder
 from hidegl.embedding.column_kinds import Kind
 from hidegl.embedding.table_with_text import TableWithText
@@ -29,7 +30,7 @@ def new_rows(
     is_of_images = isinstance(embedder, ImageEmbedder)
     if is_of_images != image_rows.are_in(source):
         made_from, but = ("images", "a table or a matrix") if is_of_images else ("a table or a matrix", "images")
-        raise UsageError(f"{model_path} was made from {made_from}, but {source} contains {but}")
+        raise UsageError(f"was made from {made_from}, but {source} contains {but}", "not-for-this-data", model_path)
     if isinstance(embedder, ImageEmbedder):
         found = image_rows.embedded(source, notes, embedder, cached=options.cache)
         of_images = Columns([], "images")
@@ -37,7 +38,9 @@ def new_rows(
         task.safe_csv = options.safe_csv
         return told(task, notes)
     if options.text and not isinstance(embedder, TextEmbedder):
-        raise UsageError(f"--text is for models of texts, but {model_path} was made from numbers")
+        raise UsageError(
+            f"is for models of texts, but {model_path} was made from numbers", "not-for-this-data", "--text"
+        )
     table = opened(source, options)
     if options.id_column is not None:
         check_id(table, options.id_column)
@@ -46,7 +49,7 @@ def new_rows(
     held = set(table.names)
     missing = [name for name in wanted or () if name not in held]
     if missing:
-        raise UsageError(f"{source} lacks columns of the fit: {joined_names(missing)}")
+        raise UsageError(f"{source} lacks columns of the fit: {joined_names(missing)}", "no-such-column")
     task = Task(source, table, Columns([], "matrix"), NO_LABELS, options.id_column, safe_csv=options.safe_csv)
     if isinstance(embedder, TextEmbedder):
         return told(with_texts(task, embedder, wanted or [], notes, options), notes)
@@ -76,7 +79,7 @@ def told(task: Task, notes: Notes) -> Task:
 
 def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Notes, options: InputOptions) -> Task:
     if not names or not all(is_text(task.table.schema.field(name).type) for name in names):
-        raise UsageError("the model labels texts: name their column with --text")
+        raise UsageError(f"the model labels texts: name their column with {option_name('text')}", "ambiguous")
     task.columns = Columns(names, "texts")
     task.rows = TextVectors(task.source.path, notes, cached=options.cache).of(texts_of(task.table, names), embedder)
     return task
@@ -86,8 +89,10 @@ def with_both(task: Task, embedder: TableWithText, names: list[str], notes: Note
     """A text, which is named first, and other columns."""
     if len(names) != len(embedder.columns):
         raise UsageError(
-            f"--columns must name {len(embedder.columns)} columns, in the order {joined_names(embedder.columns)}, got "
-            f"{len(names)}"
+            f"must name {len(embedder.columns)} columns, in the order {joined_names(embedder.columns)}, got "
+            f"{len(names)}",
+            "wrong-shape",
+            "--columns",
         )
     text, others = names[0], names[1:]
     kinds = {text: Kind("text"), **embedder.table.kinds_of(others)}
@@ -104,8 +109,10 @@ def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes
     """Match columns with other names, in the order in which the user names them."""
     if len(names) != len(encoder.input_names):
         raise UsageError(
-            f"--columns must name {len(encoder.input_names)} columns, in the order of those that the model learned "
-            f"from, got {len(names)}"
+            f"must name {len(encoder.input_names)} columns, in the order of those that the model learned "
+            f"from, got {len(names)}",
+            "wrong-shape",
+            "--columns",
         )
     task.columns = Columns(names, "table", kinds=encoder.kinds_of(names))
     if stays_on_disk(task.table, task.columns) and not encoder.is_scaled:
@@ -124,10 +131,7 @@ def with_numbers(task: Task, names: list[str] | None) -> Task:
     if columns.kind != "matrix" and stays_on_disk(task.table, columns):
         task.rows = read_rows(task.source.pattern, columns.features)
     elif columns.kind == "table":
-        try:
-            task.rows = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
-        except GapsError as error:
-            raise UsageError(f"{error.found}: fill them in, the model learned from these columns") from error
+        task.rows = LocalRows(NamedNumbers(stacked(task.table, columns.features), columns.features))
     else:
         task.rows = matrix_of(task.table, columns)
     return task

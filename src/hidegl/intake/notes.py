@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,23 +28,14 @@ class Note(NamedTuple):
 
 
 class Notes(list[Note]):
-    """Notes in their order. `shown` is called with each one when it is added.
+    """Notes in their order. `shown` is called with each one when it is added."""
 
-    `words` rewrites the text of a note: the command line and Python name their options differently.
-    """
-
-    def __init__(
-        self,
-        shown: Callable[[Note], None] = lambda _: None,
-        *,
-        verbose: bool = False,
-        words: Callable[[str], str] = str,
-    ) -> None:
+    def __init__(self, shown: Callable[[Note], None] = lambda _: None, *, verbose: bool = False) -> None:
         super().__init__()
-        self._shown, self._words, self.verbose = shown, words, verbose
+        self._shown, self.verbose = shown, verbose
 
     def note(self, about: str, text: str, code: str = "") -> None:
-        self.append(Note(about, self._words(text), code))
+        self.append(Note(about, text, code))
         self._shown(self[-1])
 
     def warn(self, text: str, code: str = "note") -> None:
@@ -65,11 +55,3 @@ def warnings_as_notes(notes: Notes) -> Iterator[None]:
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught if warning.category is not DeprecationWarning):
         notes.warn(text, "warning")
-
-
-def in_python(text: str) -> str:
-    """The same text with options named as in Python: `labels` in place of `--labels`."""
-    text = re.sub(r"`hidegl (\w+)[^`]*`", r"`hidegl.\1`", text)
-    text = re.sub(r"(?<![\w-])--as\b", "kinds", text)
-    text = re.sub(r"(?<![\w-])--classes\b", "class_texts", text)
-    return re.sub(r"(?<![\w-])--([a-z]+)(?:-([a-z]+))?", lambda m: m[1] + (f"_{m[2]}" if m[2] else ""), text)

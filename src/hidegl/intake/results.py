@@ -137,8 +137,7 @@ def n_filled_in(path: Path) -> int:
 
 def expected_of(task: Task, model: CalibratedModel) -> ExpectedAccuracy:
     """The expected accuracy, for labels that were given as these were."""
-    expected = model.expected_accuracy_
-    return expected.of_chosen_rows if task.labels.mostly_suggested else expected
+    return model.expected_accuracy_.if_chosen(task.labels.n_suggested, task.labels.n_labels)
 
 
 def write_report_of(

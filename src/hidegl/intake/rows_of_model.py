@@ -17,7 +17,8 @@ def shown_rows(source: Source, options: InputOptions, n_rows: int) -> Task:
     table: Table = image_rows.all_paths(source) if of_images else opened(source, options)
     if table.n_rows != n_rows:
         raise UsageError(
-            f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data"
+            f"{source} has {table.n_rows:,} rows, but the model was made from {n_rows:,}: give the same data",
+            "wrong-shape",
         )
     if options.id_column is not None:
         check_id(table, options.id_column)

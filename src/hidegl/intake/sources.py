@@ -46,12 +46,12 @@ class Source:
             refuse_address(path)
         if Path(STANDARD_INPUT) in data:
             if len(data) > 1:
-                raise UsageError("standard input (-) cannot be read together with files")
+                raise UsageError("standard input (-) cannot be read together with files", "conflict")
             return cls.of_input()
         paths = [path for given in data for path in matching(given)]
         doubled = sorted({str(path) for path in paths if paths.count(path) > 1}) if len(set(paths)) < len(paths) else []
         if doubled:
-            raise UsageError(f"{doubled[0]} is given twice")
+            raise UsageError(f"{doubled[0]} is given twice", "same-file")
         spoken = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({joined_names(paths, 2)})"
         return cls(tuple(paths), paths[0], spoken)
 
@@ -59,7 +59,7 @@ class Source:
     def of_input(cls) -> Source:
         content = sys.stdin.buffer.read()
         if not content:
-            raise UsageError("standard input is empty")
+            raise UsageError("standard input is empty", "empty")
         folder = Path(tempfile.mkdtemp(prefix="hidegl-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = folder / "stdin"
@@ -84,7 +84,7 @@ class Source:
     def pattern(self) -> Path:
         """The argument of `read_rows` for this source."""
         if len(self.paths) > 1:
-            raise UsageError(f"{self} do not fit into memory: put them alone into a folder, and give that")
+            raise UsageError(f"{self} do not fit into memory: put them alone into a folder, and give that", "too-large")
         return self.paths[0]
 
     def __str__(self) -> str:
@@ -94,9 +94,9 @@ class Source:
         try:
             return open_tables(self.paths, encoding=encoding)
         except (UsageError, OperationError) as error:
-            if not self.is_input:
-                raise
-            raise type(error)(str(error).replace(str(self.paths[0]), str(self))) from error
+            if self.is_input and error.about == str(self.paths[0]):
+                raise error.renamed(self) from error
+            raise
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,16 @@ class MemorySource:
 
     @property
     def pattern(self) -> Path:
-        raise UsageError(f"{self} do not fit into memory")
+        raise UsageError(f"{self} do not fit into memory", "too-large")
 
     def __str__(self) -> str:
         return self.spoken
 
     def open(self, encoding: str | None = None) -> Table:
         if encoding is not None:
-            raise UsageError(f"--encoding is for text files, got {self}")
+            raise UsageError(f"is for text files, got {self}", "not-for-this-data", "--encoding")
         if not self.table.n_rows:
-            raise UsageError(f"{self} has no rows")
+            raise UsageError(f"{self} has no rows", "empty")
         return self.table
 
 
@@ -142,7 +142,7 @@ def matching(path: Path) -> list[Path]:
         return [path]
     found = sorted(path.parent.glob(path.name))
     if not found:
-        raise UsageError(f"no file matches {path}")
+        raise UsageError(f"no file matches {path}", "no-such-file")
     return found
 
 
@@ -159,12 +159,16 @@ def ending_by_content(path: Path, beginning: bytes) -> str:
 def with_table(source: Source | MemorySource, matrix: Table, path: Path, encoding: str | None) -> MemoryTable:
     """A matrix together with the columns of a table."""
     if not (isinstance(matrix, MemoryTable) and matrix.matrix is not None):
-        raise UsageError(f"--table is for a matrix (.npy, .npz), but {source} is a table itself")
+        raise UsageError(
+            f"is for a matrix (.npy, .npz), but {source} is a table itself", "not-for-this-data", "--table"
+        )
     beside = open_table(path, encoding=encoding)
     if beside.n_rows != matrix.n_rows:
-        raise UsageError(f"--table {path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}")
+        raise UsageError(
+            f"{path} has {beside.n_rows:,} rows, but {source} has {matrix.n_rows:,}", "wrong-shape", "--table"
+        )
     if isinstance(beside, MemoryTable) and beside.matrix is not None:
-        raise UsageError(f"--table {path} is a matrix: give a table of ids, labels or texts")
+        raise UsageError(f"{path} is a matrix: give a table of ids, labels or texts", "not-for-this-data", "--table")
     columns = {name: matrix.column(name) for name in matrix.names}
     columns |= {name: beside.column(name) for name in beside.names}
     return MemoryTable(pa.table(columns), (*matrix.notes, *beside.notes), matrix.matrix, beside.layout)
@@ -173,7 +177,7 @@ def with_table(source: Source | MemorySource, matrix: Table, path: Path, encodin
 def check_id(table: Table, id_column: str) -> None:
     if id_column not in table.names:
         has = f"the columns are {joined_names(table.names, 8)}" if table.names else "this file has no named columns"
-        raise UsageError(f"--id: there is no column {id_column!r}; {has}")
+        raise UsageError(f": there is no column {id_column!r}; {has}", "no-such-column", "--id")
 
 
 def opened(source: Source | MemorySource, options: InputOptions) -> Table:

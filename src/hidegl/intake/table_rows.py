@@ -29,7 +29,7 @@ def numbers_of(encoder: TableEncoder, content: pa.Table, notes: Notes) -> NDArra
     try:
         vectors = encoder.transform(content)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error), "not-learnable") from error
     if encoder.filled_:
         counts = joined_names((f"{name} ({n:,})" for name, n in encoder.filled_.items()), 4)
         n = sum(encoder.filled_.values())

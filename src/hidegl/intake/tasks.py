@@ -17,25 +17,27 @@ from hidegl import AutoHiDeGL, HiDeGL
 from hidegl.annotation.label_files import check_before_writing
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import UsageError
+from hidegl.basics.option_names import option_name
 from hidegl.embedding import Embedder, TableEncoder, TextEmbedder
 from hidegl.embedding.column_reports import column_reports
 from hidegl.embedding.table_with_text import TableWithText
-from hidegl.files.columns import is_text, is_vector
+from hidegl.files.columns import is_vector
 from hidegl.files.input_rows import read_rows
 from hidegl.files.own_files import earlier_results, own_columns
 from hidegl.files.tables import Table
 from hidegl.files.writing import Signs
 from hidegl.intake import image_rows
-from hidegl.intake.chosen_columns import ALWAYS_LABELS, Columns, choose_columns, explain, matrix_of, stays_on_disk
+from hidegl.intake.chosen_columns import Columns, choose_columns, explain, matrix_of, stays_on_disk
 from hidegl.intake.class_names import read_class_texts, with_class_names
 from hidegl.intake.contradictions import note_contradictions
 from hidegl.intake.given_labels import GivenLabels, find_labels
 from hidegl.intake.input_options import InputOptions, kinds_in, split
+from hidegl.intake.label_names import ALWAYS_LABELS
 from hidegl.intake.label_sources import taken_over
 from hidegl.intake.notes import Notes, warnings_as_notes
 from hidegl.intake.sources import MemorySource, Source, check_id, opened
 from hidegl.intake.table_rows import learned_rows, learned_table
-from hidegl.intake.text_rows import TextVectors, text_length, texts_of
+from hidegl.intake.text_rows import TextVectors, text_about, texts_of
 from hidegl.intake.weak_given import WeakGiven, find_weak, in_words_of
 from hidegl.structure.views import LearnedView
 
@@ -115,11 +117,17 @@ class Task:
             kinds_wanted=kinds_in(options.kinds),
         )
         chosen.left_out.update(dict.fromkeys(weak.columns, "a weak source"))
-        of_texts = {"--embedder": options.embedder, "--tune": options.tune, "--classes": options.class_texts}
+        of_texts = {
+            "--embedder": options.embedder,
+            "--tune": options.tune,
+            "--classes": options.class_texts,
+        }
         for option, value in of_texts.items():
             if value and not chosen.texts:
                 raise UsageError(
-                    f"{option} is for texts, but {source} is learned from {chosen}: name the text with --text"
+                    f"is for texts, but {source} is learned from {chosen}: name the text with {option_name('text')}",
+                    "not-for-this-data",
+                    option,
                 )
         if not weak.sources and options.class_texts is None:
             given.require(options.labels_to, source)
@@ -143,10 +151,10 @@ class Task:
             "--classes": options.class_texts,
         }
         if options.tune:
-            raise UsageError(f"--tune is for texts, but {source} contains images")
+            raise UsageError(f"is for texts, but {source} contains images", "not-for-this-data", "--tune")
         for option, value in refused.items():
             if value is not None:
-                raise UsageError(f"{option} is for tables, but {source} contains images")
+                raise UsageError(f"is for tables, but {source} contains images", "not-for-this-data", option)
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
         given = find_labels(
@@ -181,7 +189,9 @@ class Task:
         kinds = {name: kind for name, kind in self.columns.kinds.items() if kind.name == "number"}
         others = [name for name in self.columns.kinds if name not in kinds]
         if not kinds:
-            raise UsageError(f"{self.source} does not fit into memory, and has no columns of numbers to read in parts")
+            raise UsageError(
+                f"{self.source} does not fit into memory, and has no columns of numbers to read in parts", "too-large"
+            )
         left_out = self.columns.left_out | dict.fromkeys(others, "not a number, in a file larger than the memory")
         self.columns = Columns(list(kinds), "table", left_out, kinds)
 
@@ -322,19 +332,16 @@ class Task:
         """A function from row numbers to small images; None if rows are not images."""
         return partial(image_rows.thumbnails, self.source, self.table) if self.columns.kind == "images" else None
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """The columns of text that rows are about: those that are learned from, or else the longest text."""
+        hidden = (self.own_id, *self.labels.columns, *own_columns(self.table))
+        return self.columns.texts or text_about(self.table, [name for name in self.table.names if name not in hidden])
+
     @property
     def identifying_columns(self) -> list[str]:
         """The columns that identify a row for people: the id, and the longest text."""
-        ours = own_columns(self.table)
-        texts = {
-            name: length
-            for name in self.table.names
-            if is_text(self.table.schema.field(name).type)
-            and name not in (*self.labels.columns, *ours)
-            and (length := text_length(self.table, name))
-        }
-        longest = max(texts, key=lambda name: texts[name], default=None)
-        return [name for name in dict.fromkeys([self.own_id, longest]) if name is not None]
+        return list(dict.fromkeys([*([self.own_id] if self.own_id else []), *text_about(self.table, self.texts)]))
 
 
 def is_unique(column: pa.ChunkedArray) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from hidegl._version import __version__
 from hidegl.basics.errors import UsageError
 from hidegl.basics.progress import Progress
 from hidegl.embedding import TextEmbedder
-from hidegl.embedding.column_kinds import FEWEST_WORDS
 from hidegl.embedding.texts import as_texts
 from hidegl.embedding.tuning import N_STEPS
 from hidegl.embedding.ways import is_function
@@ -35,22 +34,16 @@ SECONDS_A_TEXT = 3e-3
 """An estimate of the time for one text, until it is measured."""
 
 
-def telling_text(table: Table, names: list[str]) -> str | None:
-    """The column of text that the rows are about: sentences, not names or categories; of several, the longest."""
-    lengths = {}
+def text_about(table: Table, names: Sequence[str], fewest_words: float = 0) -> list[str]:
+    """The column of text that the rows are about: the longest one of which most rows have different texts; or none."""
+    length = {}
     for name in names:
         if is_text(table.schema.field(name).type):
             some = [text for text in table.first_rows(name).slice(0, LOOKED_AT).to_pylist() if text]
-            words = np.mean([len(text.split()) for text in some]) if some else 0
-            if words >= FEWEST_WORDS and len(set(some)) >= DISTINCT * len(some):
-                lengths[name] = words
-    return max(lengths, key=lambda name: lengths[name], default=None)
-
-
-def text_length(table: Table, name: str) -> float:
-    """The mean length of the first texts of a column; 0 if they are all the same."""
-    some = table.first_rows(name).slice(0, 100).to_pylist()
-    return float(np.mean([len(text or "") for text in some])) if len(set(some) - {None, ""}) > 1 else 0.0
+            differ = len(set(some)) > 1 and len(set(some)) >= DISTINCT * len(some)
+            if differ and np.mean([len(text.split()) for text in some]) >= fewest_words:
+                length[name] = np.mean([len(text) for text in some])
+    return [max(length, key=lambda name: length[name])] if length else []
 
 
 def texts_of(table: Table, names: list[str]) -> list[str]:
@@ -58,7 +51,7 @@ def texts_of(table: Table, names: list[str]) -> list[str]:
     columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
     texts = as_texts(np.array(columns, dtype=object).T)
     if not any(text.strip() for text in texts):
-        raise UsageError(f"the text in {' and '.join(map(repr, names))} is empty in every row")
+        raise UsageError(f"the text in {' and '.join(map(repr, names))} is empty in every row", "empty")
     return texts
 
 
@@ -79,7 +72,7 @@ class TextVectors:
             with functions_of_this_folder(name):
                 embedder = TextEmbedder(name).fit(texts)
         except (ImportError, ValueError, OSError) as error:
-            raise UsageError(f"--embedder: {error}") from error
+            raise UsageError(f": {error}", "embedder", "--embedder") from error
         if y is not None:
             embedder = self._tuned(texts, embedder, Labels.read(y, len(texts)))
         vectors = self.of(texts, embedder)
@@ -104,7 +97,7 @@ class TextVectors:
                 progress.begin("tuning", N_STEPS)
                 embedder.tune_by(texts, labels)
         except (ImportError, ValueError, OSError) as error:
-            raise UsageError(f"--tune: {error}") from error
+            raise UsageError(f": {error}", "wrong-value", "--tune") from error
         taken = time.perf_counter() - begun
         self._notes.note("tuned", f"{embedder.way_.name} by {len(labels.rows):,} labels in {taken:.1f} s")
         keep_tuned(place, embedder, taken)
@@ -122,7 +115,7 @@ class TextVectors:
             vectors = embedder.transform(texts)
         taken = time.perf_counter() - begun
         if not np.isfinite(vectors).all():
-            raise UsageError(f"--embedder: {embedder.way_.name} gave NaN or infinity")
+            raise UsageError(f": {embedder.way_.name} gave NaN or infinity", "embedder", "--embedder")
         self._notes.note("embedded", f"{len(texts):,} texts by {embedder.way_.name} in {taken:.1f} s")
         keep(place, vectors, taken)
         return vectors

@@ -79,7 +79,9 @@ def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | 
     reader, found = SourceReader(table, id_column, encoding, option="--weak"), WeakGiven()
     for name, place in named_places(table, wanted):
         if name in found.sources:
-            raise UsageError(f"--weak: two sources are called {name!r}: name one of them with FILE:NAME")
+            raise UsageError(
+                f": two sources are called {name!r}: name one of them with FILE:NAME", "same-names", "--weak"
+            )
         probabilities = probabilities_of(reader, place)
         if probabilities is not None:
             found.sources[name] = probabilities
@@ -87,7 +89,7 @@ def find_weak(table: Table, wanted: Any, id_column: str | None, encoding: str | 
         read = reader.read(place)
         y = as_objects(read.y)
         if not known(y).any():
-            raise UsageError(f"--weak {place}: there is no label in {read.words}, only blanks")
+            raise UsageError(f"{place}: there is no label in {read.words}, only blanks", "no-labels", "--weak")
         found.sources[name] = y
         found.sources |= {f"{name}: {who}": said for who, said in read.disputed.items()}
         found.columns += read.columns

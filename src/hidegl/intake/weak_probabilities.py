@@ -16,12 +16,12 @@ from hidegl.basics.errors import UsageError, check_readable
 from hidegl.embedding.raw import is_frame
 from hidegl.embedding.table_encoder import as_table
 from hidegl.files.exchange.prediction_matrices import with_class_order
-from hidegl.files.opening import open_table
+from hidegl.files.opening import open_further
 from hidegl.files.own_files import numbers_of_rows
 from hidegl.files.tables import MemoryTable, Table
-from hidegl.files.writing import DELIMITERS
 from hidegl.intake.given_labels import is_whole_number
-from hidegl.intake.label_sources import LABEL_NAMES, SourceReader
+from hidegl.intake.label_names import LABEL_NAMES
+from hidegl.intake.label_sources import SourceReader
 from hidegl.intake.labelled_rows import ANNOTATOR
 from hidegl.spreading.labels import plain_name
 
@@ -48,7 +48,7 @@ def probabilities_of(reader: SourceReader, place: Any) -> Any:
         if named is not None:
             return of_columns(reader, named)
         return np.array(array) if array.ndim == 2 and array.shape[1] > 1 else None
-    lines = open_table(path, encoding=reader.encoding if path.suffix.lower() in DELIMITERS else None)
+    lines = open_further(path, reader.encoding)
     return of_lines(reader, path, lines)
 
 
@@ -58,7 +58,8 @@ def of_columns(reader: SourceReader, place: Mapping[Any, Any]) -> Columns:
         if len(column) != reader.table.n_rows:
             raise UsageError(
                 f"weak: the column {name!r} has {len(column):,} probabilities, but the data has "
-                f"{reader.table.n_rows:,} rows: give one per row, NaN where there is none"
+                f"{reader.table.n_rows:,} rows: give one per row, NaN where there is none",
+                "wrong-shape",
             )
     found = {name: np.asarray(column, dtype=np.float64) for name, column in place.items()}
     check_numbers("weak", np.column_stack([*found.values()]), [str(name) for name in found])
@@ -103,8 +104,10 @@ def check_numbers(path: Any, P: NDArray[np.float64], classes: Sequence[str]) -> 
     line = int(np.flatnonzero(wrong)[0])
     cells = ", ".join(f"{name} {value:.3g}" for name, value in zip(classes[:3], P[line, :3], strict=False))
     raise UsageError(
-        f"{'weak' if path == 'weak' else f'--weak {path}'}: line {line + 2} must have a probability from 0 on for each "
-        f"class, and not 0 for all, got {cells}"
+        f"{'' if path == 'weak' else path}: line {line + 2} must have a probability from 0 on for each class, and not "
+        f"0 for all, got {cells}",
+        "wrong-value",
+        "weak" if path == "weak" else "--weak",
     )
 
 

@@ -37,6 +37,11 @@ LEVEL = 0.95
 """The nominal coverage of the interval. docs/accuracy.md has the coverage that was measured."""
 
 
+def mostly_chosen(n_chosen: int, n_labels: int) -> bool:
+    """Whether hidegl chose most of the labelled rows, which then differ from each other."""
+    return 2 * n_chosen > n_labels
+
+
 class ExpectedAccuracy(NamedTuple):
     """The expected accuracy of the labels that were not given, with an interval."""
 
@@ -52,12 +57,11 @@ class ExpectedAccuracy(NamedTuple):
     def __float__(self) -> float:
         return self.mean
 
-    @property
-    def of_chosen_rows(self) -> ExpectedAccuracy:
-        """The same if the labelled rows were chosen far apart. Then each held-out label is harder than other rows are,
-        so that labels set no upper limit.
+    def if_chosen(self, n_chosen: int, n_labels: int) -> ExpectedAccuracy:
+        """The same if this many of the labelled rows were chosen far apart. If most were, each held-out label is harder
+        than other rows are, so that labels set no upper limit.
         """
-        return self._replace(high=1.0)
+        return self._replace(high=1.0) if mostly_chosen(n_chosen, n_labels) else self
 
 
 class Majority(NamedTuple):

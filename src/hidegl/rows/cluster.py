@@ -64,7 +64,7 @@ class ClusterRows(Rows):
     def of(cls, X: Any) -> ClusterRows:
         """The rows of a Dask array, in blocks with all columns."""
         if X.ndim != 2 or X.shape[1] == 0 or np.isnan(X.shape[1]):
-            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "shape")
+            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "wrong-shape")
         if X.dtype.kind not in "biuf":
             raise RowsError(f"must contain numbers, got the type {X.dtype}", "numbers")
         with clear_errors():
@@ -73,7 +73,7 @@ class ClusterRows(Rows):
         X = X.rechunk({1: -1})
         blocks = [block for block, length in zip(X.to_delayed()[:, 0], X.chunks[0], strict=True) if length]
         if not blocks:
-            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "shape")
+            raise RowsError(f"must have rows and columns, got the shape {X.shape}", "wrong-shape")
         return cls(blocks, [length for length in X.chunks[0] if length])
 
     @classmethod

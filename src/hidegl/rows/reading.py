@@ -69,7 +69,7 @@ def joined_views(X: Any) -> tuple[Any, dict[str, int] | None]:
             raise ValueError(f"X[{name!r}] must be a matrix with rows and columns, got the shape {shape}")
     if not parts or len({shape[0] for shape in shapes.values()}) > 1:
         rows = ", ".join(f"{shape[0]:,} in {name!r}" for name, shape in shapes.items()) or "no matrix"
-        raise RowsError(f"must contain matrices with the same rows, got {rows}", "shape")
+        raise RowsError(f"must contain matrices with the same rows, got {rows}", "wrong-shape")
     return side_by_side(list(parts.values())), {name: shape[1] for name, shape in shapes.items()}
 
 
@@ -123,7 +123,7 @@ def placed(rows: Rows, device: Any) -> Rows:
 def checked_file(thing: Any) -> Rows:
     """Rows of a file. Whether they are finite is checked when they are read."""
     if len(thing.shape) != 2 or 0 in thing.shape:
-        raise RowsError(f"must have rows and columns, got the shape {thing.shape}", "shape")
+        raise RowsError(f"must have rows and columns, got the shape {thing.shape}", "wrong-shape")
     if np.dtype(thing.dtype).kind not in "biuf":
         raise RowsError(f"must contain numbers, got the type {thing.dtype}", "numbers")
     if isinstance(thing, np.memmap):

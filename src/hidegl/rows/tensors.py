@@ -216,7 +216,7 @@ def fitting(source: Any, device: torch.device) -> Any:
 def rows_of_tensor(X: torch.Tensor, device: torch.device | str) -> TensorRows:
     """Rows of a tensor. Results for them are tensors too."""
     if X.ndim != 2 or 0 in X.shape:
-        raise RowsError(f"must have rows and columns, got the shape {tuple(X.shape)}", "shape")
+        raise RowsError(f"must have rows and columns, got the shape {tuple(X.shape)}", "wrong-shape")
     if X.is_complex() or X.is_sparse or X.layout != torch.strided:
         raise RowsError(f"must be a dense tensor of real numbers, got {X.dtype} in the layout {X.layout}", "numbers")
     X = X.detach().to(device).contiguous()

@@ -2,19 +2,18 @@
 // The map: high-dense points by their tree, drawn by Bokeh, coloured as labels spread. Names of classes stand on it.
 
 import { byId, count, h, percent } from "./dom.js";
+import { namePlaces, writeNames } from "./map_names.js";
 import { colourOf, model, nameOf, on } from "./model.js";
 import { picture, sure, tag } from "./parts.js";
 
 const FAINT = 0.22;
 const NEAR = 14; // pixels
-const MANY = 20; // names of more classes are written smaller
-const SPOTS = 12; // the number of places that are tried for a name
-const NAME_REACH = 1 / 15; // of the width of the map: how far around a name rows count for it
 
 let view = null;
 let sources = {};
 let only = null;
 let here = null;
+/** @type {{ map?: any, colours?: any, there?: Set<number>, mark?: string, places?: any[] }} */
 let placed = {};
 let planned = false;
 let isDrawing = false; // a lasso
@@ -167,66 +166,32 @@ function soon() {
   requestAnimationFrame(() => setTimeout(() => { planned = false; colour(); }, 0));
 }
 
-/** The names of classes, each where most of its rows are and no other name is; heavier classes choose first. */
+/** The names of classes, each where most of its rows are and no other name is. */
 function placeNames() {
   const layer = byId("map-names");
   if (!layer || view === null || model.map === null) return;
   placeHere();
   if (model.colours === null) { layer.replaceChildren(); return; }
-  const places = namePlaces().filter((place) => model.classes.has(place.number));
-  const frame = view.frame;
-  const [width, height] = [byId("map").clientWidth, byId("map").clientHeight];
-  const many = places.length > MANY;
-  const taken = [];
-  const names = [];
-  for (const place of places) {
-    if (only !== null && place.number !== only) continue;
-    const text = nameOf(place.number);
-    const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 3 : 9);
-    const boxOf = ([sx, sy]) => [sx - half, sy - (many ? 8 : 12), sx + half, sy + (many ? 8 : 12)];
-    const isFree = ([sx, sy], box) => sx >= 0 && sy >= 0 && sx <= width && sy <= height
-      && !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
-    const spot = place.spots.map(([x, y]) => [frame.x_scale.compute(x), frame.y_scale.compute(y)]).find((one) => isFree(one, boxOf(one)));
-    if (!spot) continue;
-    const [sx, sy] = spot;
-    taken.push(boxOf(spot));
-    const name = h("span", { class: "place", colour: colourOf(place.number) }, text);
-    name.style.left = `${Math.min(Math.max(sx, half), width - half)}px`;
-    name.style.top = `${Math.min(Math.max(sy, 11), height - 11)}px`;
-    names.push(name);
-  }
-  layer.classList.toggle("many", many);
-  layer.replaceChildren(...names);
+  writeNames(layer, places().filter((place) => model.classes.has(place.of)), {
+    at: (x, y) => [view.frame.x_scale.compute(x), view.frame.y_scale.compute(y)],
+    width: byId("map").clientWidth, height: byId("map").clientHeight,
+    isShown: (number) => only === null || number === only, nameOf, colourOf,
+  });
 }
 
-/** For each class some points, those around which it has the most rows first, and the heaviest class first. */
-function namePlaces() {
+/** The places of names; classes without points of their own are named at their labels. */
+function places() {
   const { map, colours, state } = model;
   const there = placed.colours === colours ? placed.there : new Set(colours.classes);
-  const apart = state.stars.filter(([point, number]) => point < map.x.length && !there.has(number)); // classes without points
+  const apart = state.stars.filter(([point, number]) => point < map.x.length && !there.has(number));
   const mark = JSON.stringify(apart);
-  if (placed.colours === colours && placed.map === map && placed.mark === mark) return placed.places;
-  const found = new Map();
-  colours.classes.forEach((number, i) => {
-    const own = found.get(number) ?? { number, weight: 0, points: [] };
-    const weight = map.mass[i] * (colours.confidence[i] / 100) ** 2;
-    own.weight += weight;
-    own.points.push([map.x[i], map.y[i], weight]);
-    found.set(number, own);
-  });
-  const near = (Math.max(...map.x) - Math.min(...map.x)) * NAME_REACH;
-  for (const [point, number] of apart) { // they are named at their labels
-    const own = found.get(number) ?? { number, weight: 0, points: [] };
-    own.points.push([map.x[point], map.y[point], 1]);
-    found.set(number, own);
+  if (placed.colours !== colours || placed.map !== map || placed.mark !== mark) {
+    const at = (values) => [...values, ...apart.map(([point]) => values[point])];
+    const weightOf = (i) => (i < map.x.length ? map.mass[i] * (colours.confidence[i] / 100) ** 2 : 1e-9);
+    const found = namePlaces(at(map.x), at(map.y), [...colours.classes, ...apart.map(([, number]) => number)], weightOf);
+    placed = { map, colours, there, mark, places: found };
   }
-  const places = [...found.values()].sort((a, b) => b.weight - a.weight).map(({ number, points }) => {
-    const around = ([x, y]) => points.reduce((sum, [px, py, weight]) => sum + weight * Math.exp(-((px - x) ** 2 + (py - y) ** 2) / near ** 2), 0);
-    const spots = points.map((point) => [point, around(point)]).sort((a, b) => b[1] - a[1]).map(([point]) => point);
-    return { number, spots: spots.filter((_, i) => i % Math.ceil(spots.length / SPOTS) === 0) };
-  });
-  placed = { map, colours, there, mark, places };
-  return places;
+  return placed.places;
 }
 
 function nearest(sx, sy) {

@@ -36,10 +36,12 @@ def read_dataset(folder: Path) -> MemoryTable:
     if not (folder / STATE).is_file():
         names = read_object(folder / SPLITS).get("splits", [])
         example = folder / str(names[0]) if names else folder
-        raise UsageError(f"{folder} has the splits {joined_names(names)}: name one of these folders, such as {example}")
+        raise UsageError(
+            f"has the splits {joined_names(names)}: name one of these folders, such as {example}", "ambiguous", folder
+        )
     files = [one.get("filename") for one in read_object(folder / STATE).get("_data_files", [])]
     if not files or not all(isinstance(name, str) and Path(name).name == name for name in files):
-        raise OperationError(f"{folder / STATE} must name the files of the data set, in its own folder")
+        raise OperationError("must name the files of the data set, in its own folder", "damaged", folder / STATE)
     table = pa.concat_tables([read_stream(folder / name) for name in files], promote_options="permissive")
     features = read_object(folder / INFO).get("features") if (folder / INFO).is_file() else None
     for name, feature in (features if isinstance(features, dict) else {}).items():
@@ -54,15 +56,15 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise OperationError(f"{path} is not JSON, it may be damaged") from error
+        raise OperationError("is not JSON, it may be damaged", "damaged", path) from error
     if not isinstance(found, dict):
-        raise OperationError(f"{path} must contain an object with fields")
+        raise OperationError("must contain an object with fields", "damaged", path)
     return found
 
 
 def read_stream(path: Path) -> pa.Table:
     if not path.is_file():
-        raise OperationError(f"{path} is missing, which {STATE} names")
+        raise OperationError(f"is missing, which {STATE} names", "damaged", path)
     with pa.memory_map(str(path)) as source:
         try:
             table = pa.ipc.open_stream(source).read_all()
@@ -79,7 +81,7 @@ def named_classes(column: pa.ChunkedArray, names: list[str], where: str) -> pa.C
     codes = np.asarray(column.fill_null(NO_CLASS).to_numpy())
     if np.any((codes < NO_CLASS) | (codes >= len(names))):
         wrong = codes[(codes < NO_CLASS) | (codes >= len(names))][0]
-        raise OperationError(f"{where} has the class {wrong}, but {INFO} names {len(names)} classes")
+        raise OperationError(f"has the class {wrong}, but {INFO} names {len(names)} classes", "damaged", where)
     return pa.chunked_array([pa.array([None if code < 0 else names[code] for code in codes.tolist()], pa.string())])
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hidegl.basics.errors import OperationError
-from hidegl.basics.memory import available_memory, readable
+from hidegl.basics.errors import IN_PARTS, OperationError, check_memory_for
 from hidegl.files.documents import check_depth
 
 BYTES_PER_BYTE = 6
@@ -55,29 +54,26 @@ class JsonRecords:
                 yield value
         except json.JSONDecodeError as error:
             said = error.msg.removesuffix(" starting at")
-            raise OperationError(f"{self.path} is not JSON: {said} in line {error.lineno}") from error
+            raise OperationError(f"is not JSON: {said} in line {error.lineno}", "damaged", self.path) from error
         except RecursionError as error:
-            raise OperationError(f"{self.path} contains lists or objects that are nested too deep") from error
+            raise OperationError(
+                "contains lists or objects that are nested too deep", "too-large", self.path
+            ) from error
         except ValueError as error:  # a number that is too large, or NaN
             said = "a whole number has too many digits" if "digits" in str(error) else str(error)
-            raise OperationError(f"{self.path}: {said}") from error
+            raise OperationError(f": {said}", "damaged", self.path) from error
 
     def __getitem__(self, number: int) -> Any:
         return DECODER.decode(self.texts[number])
 
 
 def text_of(path: Path) -> str:
-    size, available = path.stat().st_size, available_memory()
-    if BYTES_PER_BYTE * size > available:
-        raise OperationError(
-            f"{path} takes {readable(BYTES_PER_BYTE * size)} of memory, of which {readable(available)} are free: "
-            f"convert it to Parquet, which is read in parts"
-        )
+    check_memory_for(path, BYTES_PER_BYTE * path.stat().st_size, IN_PARTS)
     check_depth(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise OperationError(f"{path} is not text in UTF-8, as JSON must be") from error
+        raise OperationError("is not text in UTF-8, as JSON must be", "encoding", path) from error
 
 
 def first_records(path: Path) -> list[Any]:

@@ -35,11 +35,13 @@ def with_class_order(path: Path, P: NDArray[Any]) -> dict[Any, NDArray[Any]] | N
     try:
         names = json.loads(place.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise OperationError(f"{place} is not JSON: write a list of the names of classes") from error
+        raise OperationError("is not JSON: write a list of the names of classes", "damaged", place) from error
     if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
-        raise UsageError(f"{place} must be a list of the names of classes")
+        raise UsageError("must be a list of the names of classes", "damaged", place)
     if len(set(names)) != len(names) or len(names) != P.shape[1]:
         raise UsageError(
-            f"{place} must name each of the {P.shape[1]} columns of {path.name} once, got {len(names)} names"
+            f"must name each of the {P.shape[1]} columns of {path.name} once, got {len(names)} names",
+            "wrong-shape",
+            place,
         )
     return dict(zip(names, P.T, strict=True))

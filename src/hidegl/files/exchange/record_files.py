@@ -23,7 +23,9 @@ class RecordFile:
             text = json.dumps(record, ensure_ascii=False, allow_nan=False, default=as_json)
             line = text.encode()
         except (ValueError, UnicodeEncodeError) as error:
-            raise OperationError(f"{self._path}: record {self._n + 1:,} cannot be written: {error}") from error
+            raise OperationError(
+                f": record {self._n + 1:,} cannot be written: {error}", "cannot-write", self._path
+            ) from error
         before = (b"[\n" if self._n == 0 else b",\n") if self._is_array else b""
         self._file.write(before + line + (b"" if self._is_array else b"\n"))
         self._n += 1

@@ -63,7 +63,9 @@ def flat_table(path: Path) -> MemoryTable:
     rows = list(JsonRecords(path).read())
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise UsageError(f"{path}, record {number + 1:,}, must be an object with fields, got {shortened(row)}")
+            raise UsageError(
+                f", record {number + 1:,}, must be an object with fields, got {shortened(row)}", "other-format", path
+            )
     return MemoryTable(columns_of(rows, path))
 
 
@@ -104,15 +106,17 @@ class RecordReader:
     def _check(self, number: int, record: Any) -> None:
         if not self.format.fits(record):
             raise UsageError(
-                f"{self.records.path}, record {number + 1:,}, is no record of {self.format.title}, unlike the first "
-                f"ones: {shortened(record)}"
+                f", record {number + 1:,}, is no record of {self.format.title}, unlike the first "
+                f"ones: {shortened(record)}",
+                "other-format",
+                self.records.path,
             )
 
     def _answers_of(self, number: int, record: Any) -> list[Answer]:
         try:
             return list(self.format.answers(record))
         except NotOneLabelError as error:
-            raise UsageError(f"{self.records.path}, record {number + 1:,}, {error}") from error
+            raise UsageError(f", record {number + 1:,}, {error}", "other-format", self.records.path) from error
 
     def _lines(self, name_of: Callable[[Answer], str], *, proposals: bool) -> dict[str, pa.Table]:
         """The answers of each question, or of each model."""
@@ -149,7 +153,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], path: Path) -> pa.Table:
         return pa.table({name: column_of([row.get(name) for row in rows]) for name in names})
     except UnicodeEncodeError as error:
         raise OperationError(
-            f"{path} contains half a character ({error.object[error.start]!r}): correct that text"
+            f"contains half a character ({error.object[error.start]!r}): correct that text", "encoding", path
         ) from error
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d, WheelZoomTool
-from bokeh.plotting import figure
-from bokeh.resources import Resources
+
+from hidegl.showing.bare_figures import bare_figure, bare_map, bokeh_script, map_names_script
 
 if TYPE_CHECKING:
     from hidegl.showing.report.contents import ReportContents
@@ -41,12 +41,13 @@ FAINTEST = 0.2
 
 def page_script(contents: ReportContents) -> str:
     """The script of the page: Bokeh, the figures as JSON, and our own code. Safe inside a <script> element."""
-    library = Resources("inline", minified=True, components=["bokeh"]).js_raw[0]
+    names = map_names_script().decode().replace("export function", "function")
     items = {"map": json_item(map_figure(contents))}
     if contents.decision is not None:
         items["acceptance"] = json_item(acceptance_figure(contents))
     data = json.dumps(items, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    return f"{library}\nconst FIGURES = {data};\n{(files('hidegl.showing.report') / 'page.js').read_text()}"
+    page = (files("hidegl.showing.report") / "page.js").read_text()
+    return f"{bokeh_script()}\nconst FIGURES = {data};\n{names}\n{page}"
 
 
 def map_figure(contents: ReportContents) -> Any:
@@ -62,22 +63,15 @@ def map_figure(contents: ReportContents) -> Any:
 
 
 def empty_map() -> Any:
-    plot = figure(
+    plot = bare_map(
         height=500,
         sizing_mode="stretch_width",
         match_aspect=True,
         tools="pan,box_zoom,zoom_in,zoom_out,reset,save",
         active_drag="pan",
         toolbar_location="above",
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
-        name="map",
     )
     plot.add_tools(WheelZoomTool(modifiers={"ctrl": True}))
-    plot.axis.visible = False
-    plot.grid.visible = False
-    plot.toolbar.logo = None
     return plot
 
 
@@ -168,15 +162,12 @@ def sureness(confidence: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def empty_chart(name: str, x_label: str, y_label: str, x_range: tuple[float, float]) -> Any:
-    plot = figure(
+    plot = bare_figure(
         height=240,
         sizing_mode="stretch_width",
         x_range=Range1d(*x_range),
         tools="",
         toolbar_location=None,
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
         x_axis_label=x_label,
         y_axis_label=y_label,
         name=name,

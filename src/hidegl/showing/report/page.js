@@ -69,58 +69,22 @@
     place();
   }
 
-  // The names of classes, each where most of its rows are; of names that would overlap, those with more rows.
+  // The names of classes, each where most of its rows are.
   const views_of_map = [...(views.map.roots ?? Object.values(views.map))];
   const view = views_of_map[0] ?? views.map;
-  const centres = (() => {
-    const { x, y, size, alpha, code } = whole.points;
-    const byClass = new Map();
-    for (let i = 0; i < code.length; i++) {
-      const weight = size[i] ** 2 * alpha[i] ** 2;
-      const own = byClass.get(code[i]) ?? { code: String(code[i]), weight: 0, points: [] };
-      own.weight += weight;
-      own.points.push([x[i], y[i], weight]);
-      byClass.set(code[i], own);
-    }
-    const heaviest = (points) => points.sort((one, other) => other[2] - one[2]).slice(0, 1000);
-    const near = (x.reduce((a, b) => Math.max(a, b)) - x.reduce((a, b) => Math.min(a, b))) / 15 || 1;
-    return [...byClass.values()].sort((one, other) => other.weight - one.weight).map(({ code: of, points: own }) => {
-      const points = heaviest(own);
-      const around = ([px, py]) => points.reduce((sum, [qx, qy, weight]) => sum + weight * Math.exp(-((qx - px) ** 2 + (qy - py) ** 2) / near ** 2), 0);
-      const [at_x, at_y] = points.map((point) => [point, around(point)]).reduce((one, other) => (other[1] > one[1] ? other : one))[0];
-      return { code: of, x: at_x, y: at_y };
-    });
-  })();
+  const { x: xs, y: ys, size, alpha, code: codes } = whole.points;
+  const places = namePlaces(xs, ys, Array.from(codes, String), (i) => size[i] ** 2 * alpha[i] ** 2);
+  const chipOf = (code) => chips.find((one) => one.dataset.code === code);
 
   function place() {
     const canvas = view.canvas_view.el.getBoundingClientRect();
     const outside = frame.getBoundingClientRect();
     const at = (x, y) => [view.frame.x_scale.compute(x) + canvas.left - outside.left, view.frame.y_scale.compute(y) + canvas.top - outside.top];
-    const many = centres.length > 20;
-    const most = many && outside.width < 560 ? 6 : Infinity;
-    const taken = [];
-    const names = [];
-    for (const centre of centres) {
-      if ((only !== null && centre.code !== only) || names.length >= most) continue;
-      const [sx, sy] = at(centre.x, centre.y);
-      const chip = chips.find((one) => one.dataset.code === centre.code);
-      const text = chip.textContent.trim();
-      const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 4 : 9);
-      const tall = many ? 8 : 12;
-      const box = [sx - half, sy - tall, sx + half, sy + tall];
-      if (sx < 0 || sy < 30 || sx > outside.width || sy > outside.height) continue;
-      if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
-      taken.push(box);
-      const name = document.createElement("span");
-      name.className = "place";
-      name.textContent = text;
-      name.style.left = `${Math.min(Math.max(sx, half), outside.width - half)}px`;
-      name.style.top = `${sy}px`;
-      name.style.borderColor = chip.querySelector(".swatch").style.background;
-      names.push(name);
-    }
-    layer.classList.toggle("many", many);
-    layer.replaceChildren(...names);
+    writeNames(layer, places, {
+      at, width: outside.width, height: outside.height, top: 30, most: places.length > 20 && outside.width < 560 ? 6 : Infinity,
+      isShown: (code) => only === null || code === only,
+      nameOf: (code) => chipOf(code).textContent.trim(), colourOf: (code) => chipOf(code).querySelector(".swatch").style.background,
+    });
     ring.hidden = found === null;
     if (found !== null) {
       const [sx, sy] = at(...found);
