@@ -166,8 +166,9 @@ def test_a_file_that_remembers_labels_elsewhere_does_not_open_them(tools, folder
     mark = Mark(60, None, ("topic",), (("file", "../secret.csv"),))
     cells = mark.cells(["0" * 16, "1" * 16])
     (folder / "filled.csv").write_text("row,label,hidegl\n" + "".join(f"{i},card,{c}\n" for i, c in enumerate(cells)))
-    with refused("outside-folder"):
+    with refused("no-such-file", "filled.csv") as caught:
         tools.label("tickets.csv", "out.csv", None, labels=["filled.csv"], **WORDS)
+    assert "outside the folder of this server" in str(caught.value)
 
 
 def test_a_folder_of_images_with_a_link_to_the_outside_is_refused(tools, folder):

@@ -451,7 +451,7 @@ def test_json_is_all_that_is_printed(heaps, folder, capsys):
 @pytest.mark.parametrize("save", [save_parquet, save_folder, save_npy])
 def test_rows_that_do_not_fit_into_memory_are_read_from_disk(save, heaps, folder, capsys, monkeypatch):
     X, truth = heaps
-    monkeypatch.setattr("hidegl.intake.chosen_columns.MEMORY_SHARE", 1e15)  # as if there were hardly any memory
+    monkeypatch.setattr("hidegl.basics.memory.ROWS_SHARE", 1e15)  # as if there were hardly any memory
     monkeypatch.setattr("hidegl.rows.local.KEPT_BYTES", 0)
     hidegl(f"label {save(X, truth)} --report report.html --model m.hidegl")
     (out,) = folder.glob("data.labelled.*")

@@ -181,9 +181,9 @@ def test_what_is_wrong_with_a_file_is_said(rows, tmp_path):
         model().fit(X, y).write_labels(tmp_path / "labels.txt")
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         model().fit(str(tmp_path / "none.npy"), y)
-    (tmp_path / "X.txt").write_text("1 2")
+    (tmp_path / "X.dat").write_text("1 2")
     with pytest.raises(ValueError, match=r"path must be a \.npy, \.parquet, \.csv or \.tsv file or a folder"):
-        read_rows(tmp_path / "X.txt")
+        read_rows(tmp_path / "X.dat")
     with pytest.raises(ValueError, match="or a folder of"):
         read_rows(tmp_path)
     broken = X.copy()

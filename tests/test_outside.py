@@ -29,7 +29,6 @@ from hidegl.annotation.label_store import LabelStore
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError
 from hidegl.basics.signatures import is_signed, key_file, sign, signature_file
-from hidegl.files import array_files
 from hidegl.files.opening import open_table
 from hidegl.files.tables import MemoryTable
 from hidegl.intake.chosen_columns import Columns, matrix_of
@@ -397,7 +396,7 @@ def test_an_array_that_is_cut_short_does_not_end_the_process(tmp_path):
 @on_unix
 def test_an_array_on_disk_that_is_cut_short_is_an_error(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", np.ones((10_000, 8)))
-    monkeypatch.setattr(array_files, "available_memory", lambda: 100)
+    monkeypatch.setattr("hidegl.basics.memory.available_memory", lambda: 100)
     X = matrix_of(open_table(tmp_path / "X.npy"), Columns([], "matrix"))
     assert isinstance(X, Rows)
     assert X.take(np.array([5000])).tolist() == [[1.0] * 8]

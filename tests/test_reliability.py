@@ -331,7 +331,7 @@ def test_what_a_small_file_becomes_must_fit_into_memory(tmp_path, monkeypatch, c
         file.write(b"a,b,label\n")
         for _ in range(32):
             file.write(b"1,2,x\n" * 200_000)
-    for module in ("basics.memory", "files.csv"):
+    for module in ("basics.memory", "basics.errors", "files.csv"):
         monkeypatch.setattr(f"hidegl.{module}.available_memory", lambda: 10_000_000)
     for name in ("data.npz", "data.csv.gz"):
         assert run(["label", str(tmp_path / name), "-o", str(tmp_path / "out.csv"), "--labels", "label"]) == 1

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from hidegl.basics.errors import UsageError
 from hidegl.embedding.column_kinds import WANTED
 
+OPTIONS = {"kinds": "as", "class_texts": "classes"}
+"""Fields that have another name on the command line."""
+
 
 class InputOptions(NamedTuple):
     """The options about the data."""
@@ -43,6 +46,12 @@ class InputOptions(NamedTuple):
 
     class_texts: Any = None
     """The names or descriptions of classes: names with commas, a file, a list or a dict."""
+
+    def refuse(self, *names: str, why: str) -> None:
+        """Raise an error if one of these options is given, because it is for other data."""
+        for name in names:
+            if getattr(self, name) not in (None, False):
+                raise UsageError(why, "not-for-this-data", f"--{OPTIONS.get(name, name)}")
 
 
 def kinds_in(wanted: str | Mapping[str, str] | None) -> dict[str, str]:

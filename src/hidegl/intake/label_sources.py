@@ -131,8 +131,9 @@ class SourceReader:
         else:
             return self.read(Path(name) if kind == FILE else name)
         raise UsageError(
-            f"{by.words} continues from the labels in {missing}; to use only its own labels, delete its last column",
+            f"continues from the labels in {missing}; to use only its own labels, delete its last column",
             "no-such-file",
+            by.words,
         )
 
     def of_column(self, name: str) -> LabelSource:
@@ -141,16 +142,15 @@ class SourceReader:
         check_are_classes(y, name)
         return LabelSource(y, f"the column {name!r}", (COLUMN, name), [name], [*told, *notes])
 
+    def _check_one_per_row(self, n: int, about: object) -> None:
+        if n != self.table.n_rows:
+            found = f"has {n:,} labels, but the data has {self.table.n_rows:,} rows"
+            raise UsageError(f"{found}: give one label per row, None where there is none", "wrong-shape", about)
+
     def of_values(self, values: Any) -> LabelSource:
         """The labels of an array with one entry per row."""
         array = values if isinstance(values, pa.ChunkedArray) else as_arrow(values)
-        if len(array) != self.table.n_rows:
-            raise UsageError(
-                f"has {len(array):,} labels, but the data has {self.table.n_rows:,} rows: give one label "
-                f"per row, None where there is none",
-                "wrong-shape",
-                self.option,
-            )
+        self._check_one_per_row(len(array), self.option)
         y, notes = parse_labels(array, self.option)
         return LabelSource(y, "labels", notes=notes)
 
@@ -179,12 +179,7 @@ class SourceReader:
         """One label per row in order, or labels of some rows: by their keys, by row number, or by id."""
         if path.suffix == ".npy":
             values = load_label_array(path)
-            if len(values) != self.table.n_rows:
-                raise UsageError(
-                    f"has {len(values):,} labels, but the data has {self.table.n_rows:,} rows: give one label per row",
-                    "wrong-shape",
-                    path,
-                )
+            self._check_one_per_row(len(values), path)
             y, notes = parse_labels(as_column(values), str(path))
             return LabelSource(y, str(path), (FILE, str(path)), notes=notes)
         lines = open_further(path, self.encoding)

@@ -32,6 +32,7 @@ from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import Takes, label_columns
 from hidegl.intake.label_values import text_labels
 from hidegl.intake.tasks import Model, Task
+from hidegl.intake.text_rows import text_about
 from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock
@@ -164,9 +165,9 @@ def write_report_of(
 
 
 def named_rows(task: Task, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[Any]]:
-    """The columns that identify rows for a person: row number, id and text."""
+    """The columns that identify rows for a person: row number, id and the longest text."""
     described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
-    names = task.identifying_columns
+    names = [*([task.own_id] if task.own_id else []), *(text_about(task.table, task.texts) or task.texts[:1])]
     if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
         found = task.table.take(np.asarray(rows), names)
         columns = {name: found.column(name).to_pylist() for name in names}

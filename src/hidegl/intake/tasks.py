@@ -117,18 +117,9 @@ class Task:
             kinds_wanted=kinds_in(options.kinds),
         )
         chosen.left_out.update(dict.fromkeys(weak.columns, "a weak source"))
-        of_texts = {
-            "--embedder": options.embedder,
-            "--tune": options.tune,
-            "--classes": options.class_texts,
-        }
-        for option, value in of_texts.items():
-            if value and not chosen.texts:
-                raise UsageError(
-                    f"is for texts, but {source} is learned from {chosen}: name the text with {option_name('text')}",
-                    "not-for-this-data",
-                    option,
-                )
+        if not chosen.texts:
+            why = f"is for texts, but {source} is learned from {chosen}: name the text with {option_name('text')}"
+            options.refuse("embedder", "tune", "class_texts", why=why)
         if not weak.sources and options.class_texts is None:
             given.require(options.labels_to, source)
         task = cls(source, table, chosen, given, id_column, safe_csv=options.safe_csv, notes=notes, weak=weak)
@@ -142,19 +133,9 @@ class Task:
     @classmethod
     def of_images(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
         """Every image is a row, and its path is the id."""
-        refused = {
-            "--columns": options.columns,
-            "--without": options.without,
-            "--as": options.kinds,
-            "--text": options.text,
-            "--table": options.table,
-            "--classes": options.class_texts,
-        }
-        if options.tune:
-            raise UsageError(f"is for texts, but {source} contains images", "not-for-this-data", "--tune")
-        for option, value in refused.items():
-            if value is not None:
-                raise UsageError(f"is for tables, but {source} contains images", "not-for-this-data", option)
+        options.refuse("tune", "class_texts", why=f"is for texts, but {source} contains images")
+        of_tables = ("columns", "without", "kinds", "text", "table")
+        options.refuse(*of_tables, why=f"is for tables, but {source} contains images")
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
         given = find_labels(
@@ -337,11 +318,6 @@ class Task:
         """The columns of text that rows are about: those that are learned from, or else the longest text."""
         hidden = (self.own_id, *self.labels.columns, *own_columns(self.table))
         return self.columns.texts or text_about(self.table, [name for name in self.table.names if name not in hidden])
-
-    @property
-    def identifying_columns(self) -> list[str]:
-        """The columns that identify a row for people: the id, and the longest text."""
-        return list(dict.fromkeys([*([self.own_id] if self.own_id else []), *text_about(self.table, self.texts)]))
 
 
 def is_unique(column: pa.ChunkedArray) -> bool:
