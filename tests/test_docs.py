@@ -64,32 +64,6 @@ def test_links_and_files_in_the_documents_exist(page):
         assert ((ROOT / page).parent / target).exists(), target
 
 
-def test_numbers_of_one_model_are_those_that_are_stored():
-    page = (ROOT / "docs" / "accuracy.md").read_text()
-    results = json.loads((ROOT / "benchmarks" / "results" / "comparison.json").read_text())["results"]
-    for row in results:
-        line = next(
-            line
-            for line in page.splitlines()
-            if line.startswith(f"| {row['data']} | {row['rows']:,} | {row['labels']} |")
-        )
-        assert f"{row['mean']:.1f} ± {row['std']:.1f}" in line
-    core = json.loads((ROOT / "benchmarks" / "results" / "core.json").read_text())
-    for n_points, name in (("auto", "HiDeGL()"), (500, "HiDeGL(500)")):
-        line = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
-        cells = core["mnist_accuracy"][f"n_points={n_points}"].values()
-        assert line == f"| `{name}` | " + " | ".join(f"{cell['mean']:.1f} ± {cell['std']:.1f}" for cell in cells) + " |"
-    fit, rows = core["mnist_fit"], core["new_rows"]
-    for number in (
-        f"{fit['fit_seconds']:.1f} s on two cores",
-        f"{fit['peak_megabytes_beyond_data']:.0f} MB",
-        f"{1000 * fit['relabel_seconds']:.0f} ms",
-        f"{rows['unlabelled_rows_of_the_fit']['mean']:.1f} % of them",
-        f"{rows['new_rows']['mean']:.1f} % of 10,000",
-    ):
-        assert number in page
-
-
 def test_the_numbers_of_the_speed_page_are_those_stored(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     page = (ROOT / "docs" / "speed.md").read_text()

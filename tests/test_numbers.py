@@ -186,7 +186,6 @@ EXAMPLE = "an example of what a user may see or write"
 FIXED = "a constant of the code"
 NOT_MEASURED = {
     "docs/accuracy.md": [
-        ("PoissonMBO 96.5 at one label per class", "published by the authors of PoissonMBO"),
         ("A confidence of 0.9 should be right", LEVEL),
         ("of which 95 % are expected", LEVEL),
         ("nothing is accepted for 95 %", LEVEL),
@@ -206,7 +205,10 @@ NOT_MEASURED = {
         ("1.3 MB", SIZE),
         ("4.8 MB", SIZE),
     ],
-    "docs/benchmarks.md": [("nominally of 95 %", LEVEL)],
+    "docs/benchmarks.md": [
+        ("PoissonMBO 96.5 at one label per class", "published by the authors of PoissonMBO"),
+        ("nominally of 95 %", LEVEL),
+    ],
     "docs/bridges.md": [("0.5 or more", FIXED)],
     "docs/choosing_labels.md": [
         ("10 more labels would gain about 0.8 points", EXAMPLE),
