@@ -293,3 +293,25 @@ def test_the_words_around_numbers_are_still_there(page):
 def is_in(text, words):
     pattern = re.sub(r"\\\{[^}]*\\\}|\\\{:.*?\}", r"[-\\d.,]+", re.escape(words))
     return re.search(pattern, text) is not None
+
+
+@pytest.mark.usefixtures("_benchmarks")
+def test_logistic_regression_reaches_the_public_number_in_the_protocol_of_mteb():
+    """So draws, vectors and test rows are those of others."""
+    protocols = importlib.import_module("public_protocols")
+    cell = {"protocol": "mteb", "data": "banking77", "who": protocols.LOGISTIC}
+    found = [r["accuracy"] for r in records("public_protocols") if cell.items() <= r.items()]
+    assert len(found) == 10
+    assert mean(found) == pytest.approx(protocols.PUBLISHED["mteb", "banking77"], abs=0.5)
+
+
+@pytest.mark.usefixtures("_benchmarks")
+def test_results_of_another_machine_replace_those_of_the_same_cell(tmp_path):
+    merge = importlib.import_module("merge")
+    stored_file, new = tmp_path / "stored.jsonl", tmp_path / "new.jsonl"
+    cells = [{"data": "mnist", "draw": draw, "accuracy": 90.0} for draw in range(3)]
+    stored_file.write_text("".join(f"{json.dumps(cell)}\n" for cell in cells))
+    new.write_text("".join(f"{json.dumps({**cells[1], 'accuracy': 95.0, 'draw': draw})}\n" for draw in (1, 7)))
+    assert merge.merged(new, stored_file) == (1, 1)
+    found = [json.loads(line) for line in stored_file.read_text().splitlines()]
+    assert [(r["draw"], r["accuracy"]) for r in found] == [(0, 90.0), (1, 95.0), (2, 90.0), (7, 95.0)]
