@@ -10,7 +10,9 @@ import pytest
 import hidegl
 from commands import hidegl as command
 from commands import refused
-from hidegl.intake.class_names import SHARE, cosines, read_class_texts
+from hidegl.intake import name_groups
+from hidegl.intake.class_names import SHARE, read_class_texts
+from hidegl.intake.name_groups import of_unit_length, scores_of_names
 
 WORDS = {
     "car": ["car", "engine", "wheel", "brake", "drive", "motor"],
@@ -100,6 +102,36 @@ def test_errors(texts, tmp_path):
         hidegl.label(np.eye(4), class_texts=["a", "b"])
 
 
-def test_cosines():
-    found = cosines(np.array([[3.0, 0], [1, 1], [0, 0]]), np.array([[1.0, 0], [0, 2]]))
-    assert np.allclose(found, [[1, 0], [0.5**0.5, 0.5**0.5], [0, 0]])
+def sphere(spread, seed=0):
+    """Rows around three centres, their classes, and a name near each centre, all with an offset of its own."""
+    rng = np.random.default_rng(seed)
+    centres = of_unit_length(rng.normal(size=(3, 20)))
+    y = np.arange(300) % 3
+    X = of_unit_length(centres[y] + spread * rng.normal(size=(300, 20)) + rng.normal(size=20))
+    return X, y, of_unit_length(centres + 0.35 * rng.normal(size=(3, 20)) + rng.normal(size=20))
+
+
+def test_groups_of_rows_improve_on_nearest_names():
+    X, y, V = sphere(0.12)
+    nearest = (X @ V.T).argmax(axis=1)
+    found = scores_of_names(X, V).argmax(axis=1)
+    assert 0.6 < np.mean(nearest == y) < 0.95
+    assert np.mean(found == y) > np.mean(nearest == y) + 0.03
+
+
+def test_where_groups_are_not_the_classes_rows_stay_with_the_nearest_name(monkeypatch):
+    rng, groups = np.random.default_rng(0), of_unit_length(np.random.default_rng(1).normal(size=(2, 20)))
+    y, group = np.arange(300) % 2, np.arange(300) % 3 % 2
+    names = of_unit_length(rng.normal(size=(2, 20)))
+    X = of_unit_length(groups[group] + 0.3 * names[y] + 0.05 * rng.normal(size=(300, 20)))
+    nearest, found = (X @ names.T).argmax(axis=1), scores_of_names(X, names).argmax(axis=1)
+    assert np.mean(found == nearest) > 0.8
+    monkeypatch.setattr(name_groups, "LEAST_KEPT", 0.0)
+    assert np.mean(scores_of_names(X, names).argmax(axis=1) == nearest) < 0.7
+
+
+def test_scores_without_groups_are_those_of_nearest_names(monkeypatch):
+    X, _, V = sphere(0.5)
+    monkeypatch.setattr(name_groups, "NAME_WEIGHTS", ())
+    difference = scores_of_names(X, V) - X @ V.T
+    np.testing.assert_allclose(difference, np.tile(difference[:, :1], 3), atol=1e-12)

@@ -22,7 +22,8 @@ from harness import RECORDS
 from hidegl import AutoHiDeGL
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
-from hidegl.intake.class_names import SOURCE, cosines, nearest_names, readable
+from hidegl.intake.class_names import SOURCE, nearest_names, readable
+from hidegl.intake.name_groups import of_unit_length
 
 STORE = "class_names"
 GIVEN, MOST = (0, 1, 3, 5), 2_000
@@ -57,7 +58,7 @@ def run(cells: list[Cell]) -> None:
     names, embedder = names_of(name), TextEmbedder("minilm")
     embedder.fit(["a text"])
     V = np.asarray(embedder.transform([readable(one) for one in names]))
-    nearest = cosines(X.astype(np.float64), V).argmax(axis=1)
+    nearest = (of_unit_length(X) @ of_unit_length(V).T).argmax(axis=1)
     model = AutoHiDeGL("quick", random_state=0).fit(X)
     for _, draw, per_class in cells:
         chosen = draw_labels(y, per_class * len(names), seed=draw, kind="balanced") if per_class else np.empty(0, int)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidegl.basics.endings import READ, ending_of
 from hidegl.basics.errors import UsageError, joined_names
@@ -16,6 +17,7 @@ from hidegl.embedding import TextEmbedder
 from hidegl.files.opening import open_table
 from hidegl.intake.given_labels import GivenLabels
 from hidegl.intake.input_options import split
+from hidegl.intake.name_groups import of_unit_length, scores_of_names
 from hidegl.intake.notes import Notes
 from hidegl.intake.weak_given import WeakGiven, in_words_of
 from hidegl.spreading.weak_labels import GuessedLabels
@@ -23,9 +25,9 @@ from hidegl.spreading.weak_labels import GuessedLabels
 SOURCE = "class names"
 """The name of the source."""
 
-SHARE = 0.3
-"""The share of the rows with the largest margins to which weak labels are given. All rows would add little information,
-because these labels depend on the row only; a fixed number for each class would change the class sizes.
+SHARE = 0.6
+"""The share of the rows of each class with the largest margins to which weak labels are given. Those with smaller
+margins are often wrong; a fixed number for each class would change the class sizes.
 """
 
 NAME_COLUMNS, TEXT_COLUMNS = ("class", "label", "name"), ("description", "text")
@@ -99,20 +101,19 @@ def readable(name: str) -> str:
 
 
 def nearest_names(rows: Any, embedder: TextEmbedder, class_texts: Mapping[str, str]) -> GuessedLabels:
-    """The class of each row whose text is the most similar one, and which rows have a large margin."""
+    """The class of each row by its text and by groups of rows around the texts, and which rows have a large margin."""
     width = next(iter(embedder.views_.values()), None)  # the last layer represents topics best
     X, V = (
         np.asarray(part, dtype=np.float64)[:, :width] for part in (rows, embedder.transform([*class_texts.values()]))
     )
-    likeness = cosines(X, V)
-    best, ordered = likeness.argmax(axis=1), np.sort(likeness, axis=1)
-    margin, certain = ordered[:, -1] - ordered[:, -2], np.zeros(len(X), dtype=bool)
-    for number in range(len(V)):
+    return by_margin(scores_of_names(of_unit_length(X), of_unit_length(V)), np.array([*class_texts], dtype=object))
+
+
+def by_margin(scores: Matrix, names: NDArray[Any]) -> GuessedLabels:
+    """The class with the largest score of each row. Of each class, rows with the largest margins are used."""
+    best, ordered = scores.argmax(axis=1), np.sort(scores, axis=1)
+    margin, certain = ordered[:, -1] - ordered[:, -2], np.zeros(len(scores), dtype=bool)
+    for number in range(len(names)):
         own = np.flatnonzero((best == number) & (margin > 0))
         certain[own[np.argsort(-margin[own], kind="stable")[: int(np.ceil(SHARE * len(own)))]]] = True
-    return GuessedLabels(np.array([*class_texts], dtype=object)[best], certain)
-
-
-def cosines(X: Matrix, V: Matrix) -> Matrix:
-    lengths = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(V, axis=1)
-    return X @ V.T / np.maximum(lengths, 1e-12)
+    return GuessedLabels(names[best], certain)
