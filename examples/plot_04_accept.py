@@ -36,9 +36,13 @@ expected = [model.acceptance(p) for p in asked]
 fig, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
 ax.plot(100 * shares, 100 * precision, color="#1f6feb", lw=2.5, label="labels that are right, of the most confident")
 ax.plot([100 * a.share for a in expected], [100 * a.expected_precision for a in expected], "o", color="#d1495b", ms=9)
-for p, a in zip(asked, expected, strict=True):
-    place = 100 * a.share, 100 * a.expected_precision
-    ax.annotate(f"accept({p})", place, (-12, -14), textcoords="offset points", ha="right")
+for i, (p, a) in enumerate(zip(asked, expected, strict=True)):  # one below the other, because points may be close
+    ax.annotate(
+        f"accept({p})",
+        (100 * a.share, 100 * a.expected_precision),
+        (40, 90 + 2 * i),
+        arrowprops={"arrowstyle": "-", "color": "0.7"},
+    )
 ax.set(xlabel="accepted labels, %", ylabel="right labels, %", ylim=(85, 100.5))
 ax.legend(frameon=False, loc="lower left")
 ax.spines[["top", "right"]].set_visible(False)

@@ -224,7 +224,7 @@ class InputColumns:
 
 def write_to_fill_in(out: Path, task: Task, rows: Sequence[int], ours: dict[str, Any]) -> None:
     """Write rows with columns of ours and a blank label."""
-    described = named_rows(task, rows)
+    described = named_rows(task, rows, most=None)
     fill_in = FillIn.of(task, [name for name in described if name != "row"], tuple(ours), out.parent)
     columns = {name: [as_python(value) for value in values] for name, values in ours.items()}
     with writing(out):

@@ -37,6 +37,9 @@ from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock
 
+FEW_COLUMNS, MOST_COLUMNS = 4, 24
+"""So many columns of a table show what a row is, where there is little room; and tables with more columns have none."""
+
 REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
 """The columns of a file for review, next to those of the input and a blank label."""
 
@@ -164,10 +167,16 @@ def write_report_of(
         )
 
 
-def named_rows(task: Task, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[Any]]:
-    """The columns that identify rows for a person: row number, id and the longest text."""
+def named_rows(
+    task: Task, rows: Sequence[int] | NDArray[np.intp], most: int | None = FEW_COLUMNS
+) -> dict[str, list[Any]]:
+    """The columns that show a person what rows are: row number, id and the longest text; without a text, some columns."""
     described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
-    names = [*([task.own_id] if task.own_id else []), *(text_about(task.table, task.texts) or task.texts[:1])]
+    texts = text_about(task.table, task.texts) or task.texts[:1]
+    chosen = task.columns
+    if not texts and chosen.kind == "table" and len(chosen.features) <= MOST_COLUMNS:
+        texts = chosen.features[:most]
+    names = [*([task.own_id] if task.own_id else []), *texts]
     if names and len(rows) and (not isinstance(task.table, MemoryTable) or task.table.table.num_columns):
         found = task.table.take(np.asarray(rows), names)
         columns = {name: found.column(name).to_pylist() for name in names}
