@@ -29,7 +29,7 @@ def terminal(monkeypatch):
 
 
 def shares_in(text):
-    return [(int(share), what.strip()) for share, what in SHARE.findall(text)]
+    return [(int(share), what.split("  about ")[0].strip()) for share, what in SHARE.findall(text)]
 
 
 def test_time_left_follows_the_rates_of_this_machine(clock):
