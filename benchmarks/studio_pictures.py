@@ -113,8 +113,9 @@ def digits(browser, folder: Path) -> None:
         frames += [frame(page)] * 8
         first, *rest = (one.resize((960, 600), Image.Resampling.LANCZOS) for one in frames)
         first.save(DOCS / "studio.webp", save_all=True, append_images=rest, duration=420, loop=0, quality=70, method=6)
-        phone = opened(browser, address, 390, 844, device_scale_factor=2, has_touch=True, is_mobile=True)
-        picture(phone, "studio_phone.png", full_page=True)
+        # so high that all fits: for a picture of a full page, chromium changes the size, and forgets that it is touched
+        phone = opened(browser, address, 390, 1480, device_scale_factor=2, has_touch=True, is_mobile=True)
+        picture(phone, "studio_phone.png")
 
 
 def frame(page: Page) -> Image.Image:

@@ -48,15 +48,16 @@ export function writeNames(layer, places, { at, width, height, top = 0, most = I
   for (const { of, spots } of places) {
     if (!isShown(of) || names.length >= most) continue;
     const text = nameOf(of);
-    const half = Math.min(text.length, 30) * (many ? 3.1 : 3.8) + (many ? 4 : 9);
-    const boxOf = (/** @type {number[]} */ [sx, sy]) => [sx - half, sy - tall, sx + half, sy + tall];
+    const half = Math.min(text.length, 35) * (many ? 3.3 : 3.8) + (many ? 6 : 9);
+    const within = (/** @type {number} */ sx) => Math.min(Math.max(sx, half), width - half);
+    const boxOf = (/** @type {number[]} */ [sx, sy]) => [within(sx) - half, sy - tall, within(sx) + half, sy + tall];
     const isFree = (/** @type {number[]} */ [sx, sy], box) => sx >= 0 && sy >= top && sx <= width && sy <= height
       && !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
     const spot = spots.map(([x, y]) => at(x, y)).find((one) => isFree(one, boxOf(one)));
     if (!spot) continue;
     taken.push(boxOf(spot));
     const name = Object.assign(document.createElement("span"), { className: "place", textContent: text });
-    name.style.left = `${Math.min(Math.max(spot[0], half), width - half)}px`;
+    name.style.left = `${within(spot[0])}px`;
     name.style.top = `${Math.min(Math.max(spot[1], top + 11), height - 11)}px`;
     name.style.setProperty("--colour", colourOf(of));
     names.push(name);
