@@ -276,3 +276,13 @@ def test_what_is_said_of_labels_is_plain_python():
     model = AutoHiDeGL("quick", random_state=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, truth, -1))
     for said in (model.audit()[0], model.suggestions(1)[0], model.majority_):
         assert "np." not in repr(said)
+
+
+def test_rows_of_tables_without_a_text_are_shown_by_their_columns(table, capsys):
+    hidegl("suggest data.csv --labels side -n 3")
+    shown = capsys.readouterr().out
+    assert {*"abcd"} <= {*shown.split()}
+    written = pd.read_csv("data.to_label.csv")
+    assert [name for name in written.columns if name in table.columns] == list(table.drop(columns="side").columns)
+    hidegl("label data.csv --labels side --effort quick --report r.html --quiet")
+    assert '<th class="own">d</th>' in Path("r.html").read_text()

@@ -170,7 +170,7 @@ def write_report_of(
 def named_rows(
     task: Task, rows: Sequence[int] | NDArray[np.intp], most: int | None = FEW_COLUMNS
 ) -> dict[str, list[Any]]:
-    """The columns that show a person what rows are: row number, id and the longest text; without a text, some columns."""
+    """The columns that show a person what rows are: row number, id and the longest text, or else some columns."""
     described: dict[str, list[Any]] = {"row": [int(row) for row in rows]}
     texts = text_about(task.table, task.texts) or task.texts[:1]
     chosen = task.columns
