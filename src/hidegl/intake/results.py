@@ -38,7 +38,7 @@ from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock
 
 FEW_COLUMNS, MOST_COLUMNS = 4, 24
-"""So many columns of a table show what a row is, where there is little room; and tables with more columns have none."""
+"""The number of columns of a table that show what a row is, where there is little room; wider tables show none."""
 
 REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
 """The columns of a file for review, next to those of the input and a blank label."""
