@@ -175,7 +175,7 @@ def test_reading_does_not_wait_for_a_locked_file(store, path):
         time.sleep(0.2)
         begun = time.monotonic()
         assert set(store.labels()) == {3, 4, 5}
-        assert store.history[0] is not None
+        assert store.history[0]
         assert time.monotonic() - begun < 1
         other.rollback()
         writer.join()

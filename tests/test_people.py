@@ -1,10 +1,14 @@
 """Several people who label in Studio: names, different opinions, and rows of which somebody is unsure."""
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hidegl
 from hidegl.annotation.label_schema import VERSION
@@ -13,6 +17,7 @@ from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import UsageError
 from hidegl.browser.asking import ACTIONS, answer
 from hidegl.files.opening import open_table
+from hidegl.files.tables import MemoryTable
 from studio import open_session, write_texts
 
 
@@ -48,16 +53,84 @@ def test_people_disagree_and_one_settles_it(folder):
         assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
     with LabelStore(Path("t.db"), keys()) as store:
         assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
-        store.undo()
-        store.undo()
+        act(store, "ben", "undo")
+        act(store, "ben", "undo")
         assert opinions(store) == {}
-        store.redo()
+        act(store, "ben", "redo")
         assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
         act(store, "anna", "label_named", [1], "fruit", "disputes")
         assert opinions(store) == {}
         assert len(store.labels()) == 3
         act(store, "ben", "label_named", [1], "sea", "card")
         assert opinions(store) == {}
+
+
+def labels(store):
+    names = {one.number: one.name for one in store.classes}
+    return {row: names[given.label] for row, given in store.labels().items()}
+
+
+def test_an_undo_takes_back_the_last_action_of_the_person_who_asks(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        store.label_named([9], "car", "card")
+        act(store, "anna", "label_named", [0, 1], "car", "card")
+        act(store, "ben", "label_named", [1, 2], "sea", "card")
+        assert store.history[0] == {"": "label of 1 row", "anna": "labels of 2 rows", "ben": "labels of 2 rows"}
+        assert act(store, "anna", "undo").annotator == "anna"
+        assert labels(store) == {1: "sea", 2: "sea", 9: "car"}
+        assert act(store, "anna", "undo") is None
+        act(store, "ben", "undo")
+        assert labels(store) == {9: "car"}
+        act(store, "anna", "redo")
+        assert labels(store) == {0: "car", 1: "car", 9: "car"}
+    with LabelStore(Path("t.db"), keys()) as store:
+        assert labels(store) == {0: "car", 1: "car", 9: "car"}
+        act(store, "ben", "redo")
+        assert labels(store) == {0: "car", 1: "sea", 2: "sea", 9: "car"}
+        assert opinions(store) == {1: {"anna": "car", "ben": "sea"}}
+
+
+def test_an_action_that_others_build_on_stays(folder):
+    with LabelStore(Path("t.db"), keys()) as store:
+        act(store, "anna", "label_named", [0], "car", "card")
+        act(store, "ben", "label_named", [1], "car", "card")
+        with pytest.raises(UsageError, match="others have gone on with the classes that this action changed"):
+            act(store, "anna", "undo")
+        assert labels(store) == {0: "car", 1: "car"}
+        act(store, "ben", "undo")
+        act(store, "anna", "undo")
+        assert labels(store) == {}
+
+
+ACTIONS_OF_PEOPLE = st.tuples(
+    st.sampled_from(["anna", "ben", ""]),
+    st.sampled_from(["label", "label", "take", "merge", "rename", "delete", "undo", "undo", "redo", "skip"]),
+    st.integers(0, 9),
+    st.integers(1, 4),
+)
+
+
+@given(st.lists(ACTIONS_OF_PEOPLE, max_size=25))
+def test_whatever_people_undo_the_file_has_the_same_result(tmp_path_factory, actions):
+    path = tmp_path_factory.mktemp("store") / "x.db"
+    rows = RowKeys.of(MemoryTable(pa.table({"a": np.arange(10.0)})))
+    with LabelStore(path, rows) as store:
+        for who, kind, row, number in actions:
+            arguments = {
+                "label": ("label_named", [row, 9 - row], f"class {number}", "card"),
+                "take": ("label", [row], None, "card"),
+                "merge": ("merge", row, number),
+                "delete": ("delete", number),
+                "skip": ("skip", row),
+            }.get(kind, (kind,))
+            with suppress(UsageError):
+                if kind == "rename":
+                    act(store, who, "change_class", number, name=f"class {row}")
+                else:
+                    act(store, who, *arguments)
+        known = store.classes, store.skipped(), store.history, labels(store), opinions(store)
+    with LabelStore(path, rows) as again:
+        assert (again.classes, again.skipped(), again.history, labels(again), opinions(again)) == known
 
 
 def test_a_person_who_changes_a_label_does_not_disagree(folder):

@@ -41,6 +41,11 @@ class Batch:
         return "change of a class" if "class" in kinds else "skip"
 
 
+def last_of(batches: Sequence[Batch], annotator: str) -> Batch | None:
+    """The last action of a person. Actions without a name are those of one more person."""
+    return next((one for one in reversed(batches) if one.annotator == annotator), None)
+
+
 def annotators_in(file: sqlite3.Connection) -> dict[int, str]:
     """The name of the person of each batch, where one was entered."""
     if version_of(file) < VERSION:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
+from bisect import insort
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from copy import copy
@@ -77,7 +78,11 @@ class LabelHistory:
     """The highest class number so far. Numbers are never used again."""
 
     done: list[Batch] = field(default_factory=list)
+    """The actions that count, in the order of their numbers."""
+
     undone: list[Batch] = field(default_factory=list)
+    in_order: bool = True
+    """Whether only the last action was ever undone or redone. If so, its undo restores the values before it."""
 
     # Reading
 
@@ -163,15 +168,48 @@ class LabelHistory:
         self.touched.update(key for kind, key, _, _ in batch.changes if kind == "label")
         self.highest = max([self.highest, *(key for kind, key, _, _ in batch.changes if kind == "class")])
         self.done.append(batch)
-        self.undone.clear()
+        self.undone = [one for one in self.undone if one.annotator != batch.annotator]
 
-    def undo(self) -> None:
-        self._apply(self.done[-1], back=True)
-        self.undone.append(self.done.pop())
+    def undo(self, batch: Batch) -> None:
+        """Take back an action, which need not be the last one of all people."""
+        self.in_order &= batch.number == self.done[-1].number
+        self.done = [one for one in self.done if one.number != batch.number]
+        self.undone.append(batch)
+        self._restore(batch, back=True)
 
-    def redo(self) -> None:
-        self._apply(self.undone[-1])
-        self.done.append(self.undone.pop())
+    def redo(self, batch: Batch) -> None:
+        self.undone = [one for one in self.undone if one.number != batch.number]
+        self.in_order &= not self.done or self.done[-1].number < batch.number
+        insort(self.done, batch, key=lambda one: one.number)
+        self._restore(batch)
+
+    def _restore(self, batch: Batch, *, back: bool = False) -> None:
+        """Set what a batch changed to what follows from the actions that count now."""
+        if self.in_order:
+            self._apply(batch, back=back)
+            return
+        open_keys: set[tuple[str, int]] = {(kind, key) for kind, key, _, _ in batch.changes}
+        values: dict[tuple[str, int], Any] = dict.fromkeys(open_keys)
+        for one in reversed(self.done):
+            if not open_keys:
+                break
+            found = {(kind, key): after for kind, key, _, after in one.changes if (kind, key) in open_keys}
+            values |= found
+            open_keys -= found.keys()
+        self._apply(replace(batch, changes=[(*place, None, value) for place, value in values.items()]))
+        self._check_classes()
+
+    def _check_classes(self) -> None:
+        """Raise an error if actions of others build on what was undone or redone."""
+        names = [one.name for one in self.classes.values() if one.in_use]
+        try:
+            known = len(set(names)) == len(names) and {one.label for one in self.given.values()} <= self.classes.keys()
+            for number in self.classes:
+                self._final(number)
+        except (KeyError, DamagedLabelsError):
+            known = False
+        if not known:
+            raise UsageError("others have gone on with the classes that this action changed: it stays", "no-undo")
 
     def _apply(self, batch: Batch, *, back: bool = False) -> None:
         places: dict[str, dict[int, Any]] = {"label": self.given, "skip": self.skipped, "class": self.classes}
@@ -219,12 +257,12 @@ def gone_rows(file: sqlite3.Connection) -> set[int]:
 def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
     """The result of the events in the file, by applying them one after the other."""
     contents, people = LabelHistory(n_rows), annotators_in(file)
-    names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped"
-    batch = Batch(0, "", [])
-    for number, source, kind, row, label, *rest in file.execute(f"SELECT {names} FROM events ORDER BY id"):
+    names = "batch, source, kind, row, class, name, colour, key, merged_into, deleted, skipped, target"
+    batch, aim = Batch(0, "", []), None
+    for number, source, kind, row, label, *rest, target in file.execute(f"SELECT {names} FROM events ORDER BY id"):
         if number != batch.number:
-            finish(contents, batch)
-            batch = Batch(number, source, [], people.get(number, ""))
+            finish(contents, batch, aim)
+            batch, aim = Batch(number, source, [], people.get(number, "")), target
         if kind == "label":
             after: Any = None if label is None else Given(label, source)
             batch.changes.append(("label", row, contents.given.get(row), after))
@@ -236,18 +274,20 @@ def replayed(file: sqlite3.Connection, n_rows: int) -> LabelHistory:
                 raise DamagedLabelsError(f"batch {number} makes a class without a name or number, or with a row")
             made = LabelClass(label, name, colour, key, merged, bool(deleted))
             batch.changes.append(("class", label, contents.classes.get(label), made))
-    finish(contents, batch)
+    finish(contents, batch, aim)
     return contents
 
 
-def finish(contents: LabelHistory, batch: Batch) -> None:
-    """Apply a batch after all of its events were read."""
+def finish(contents: LabelHistory, batch: Batch, target: int | None) -> None:
+    """Apply a batch after all of its events were read. An undo or redo has the number of another one as its target."""
     if batch.changes:
         contents.take(batch)
     elif batch.source in ("undo", "redo"):
-        if not (contents.done if batch.source == "undo" else contents.undone):
+        choices = contents.done if batch.source == "undo" else contents.undone
+        aim = next((one for one in reversed(choices) if one.number == target), None)
+        if aim is None:
             raise DamagedLabelsError(f"there is nothing to {batch.source} at batch {batch.number}")
-        (contents.undo if batch.source == "undo" else contents.redo)()
+        (contents.undo if batch.source == "undo" else contents.redo)(aim)
 
 
 def with_keys(classes: list[LabelClass]) -> list[LabelClass]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from hidegl.annotation.batches import Batch, Change
+from hidegl.annotation.batches import Batch, Change, last_of
 from hidegl.annotation.label_events import (
     UNSURE,
     Given,
@@ -105,11 +105,12 @@ class LabelStore:
         self._contents.check_rows(rows)
 
     @property
-    def history(self) -> tuple[str | None, str | None]:
-        """What an undo and a redo would do, in words."""
+    def history(self) -> tuple[dict[str, str], dict[str, str]]:
+        """What an undo and a redo would do, in words, by the name of the person who asks."""
         with self._mutex:
-            done, undone = self._contents.done, self._contents.undone
-            return (done[-1].words if done else None, undone[-1].words if undone else None)
+            parts = self._contents.done, self._contents.undone
+            undo, redo = ({one.annotator: one.words for one in part} for part in parts)
+            return undo, redo
 
     # Labels
 
@@ -213,25 +214,23 @@ class LabelStore:
     # Undo
 
     def undo(self) -> Batch | None:
-        """Undo the last action, and return it; None if there is nothing to undo."""
+        """Undo the last action of the person who asks, and return it; None if there is nothing to undo."""
         with self._writing:
-            if not self._contents.done:
-                return None
-            batch = self._contents.done[-1]
-            after = self._contents.copy()
-            after.undo()
-            self._write("undo", [("undo", {"target": batch.number})], after, batch)
+            batch = last_of(self._contents.done, ANNOTATOR.get())
+            if batch is not None:
+                after = self._contents.copy()
+                after.undo(batch)
+                self._write("undo", [("undo", {"target": batch.number})], after, batch)
             return batch
 
     def redo(self) -> Batch | None:
-        """Redo the action that was undone last, and return it."""
+        """Redo the action that the person who asks has undone last, and return it."""
         with self._writing:
-            if not self._contents.undone:
-                return None
-            batch = self._contents.undone[-1]
-            after = self._contents.copy()
-            after.redo()
-            self._write("redo", [("redo", {"target": batch.number})], after, batch)
+            batch = last_of(self._contents.undone, ANNOTATOR.get())
+            if batch is not None:
+                after = self._contents.copy()
+                after.redo(batch)
+                self._write("redo", [("redo", {"target": batch.number})], after, batch)
             return batch
 
     # Progress

@@ -6,7 +6,8 @@ const NAME = "studio-name"; // the name of the person at this browser
 let last = Promise.resolve();
 
 export const person = () => localStorage.getItem(NAME) ?? "";
-export const setPerson = (name) => localStorage.setItem(NAME, name);
+/** The name is stored as the server writes it: with single spaces and composed accents. */
+export const setPerson = (name) => localStorage.setItem(NAME, name.trim().replace(/\s+/g, " ").normalize("NFC"));
 
 /** Ask for something. An error of the server is thrown with its words. */
 export async function ask(what, fields = {}) {

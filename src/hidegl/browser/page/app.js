@@ -173,7 +173,7 @@ function openWho() {
   const input = h("input", { id: "person", value: person(), maxlength: "40", autocomplete: "off", autofocus: true, "aria-label": "Your name" });
   const box = dialog("Your name", h("h2", {}, "Your name"),
     h("p", {}, "It is stored with every label that you give in this browser. Where people give different classes to a row, it is listed in the tab Unclear."),
-    h("form", { class: "new", onsubmit: (event) => { event.preventDefault(); setPerson(input.value.trim()); drawWho(); box.close(); } }, input, h("button", { type: "submit", class: "strong" }, "Save")));
+    h("form", { class: "new", onsubmit: (event) => { event.preventDefault(); setPerson(input.value); drawWho(); if (model.state) drawState(); box.close(); } }, input, h("button", { type: "submit", class: "strong" }, "Save")));
 }
 
 function drawWho() {
@@ -253,7 +253,8 @@ function drawState() {
   byId("phase").classList.toggle("busy", state.phase !== "");
   const spoken = spokenPhase(state.phase);
   if (byId("phase-said").textContent !== spoken) byId("phase-said").textContent = spoken;
-  for (const [id, what] of [["undo", state.undo], ["redo", state.redo]]) {
+  for (const [id, whose] of [["undo", state.undo], ["redo", state.redo]]) { // everybody has a history
+    const what = whose[person()] ?? null;
     byId(id).disabled = what === null;
     byId(id).title = what === null ? "" : `${id === "undo" ? "Undo" : "Redo"} the ${what}`;
   }
