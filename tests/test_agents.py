@@ -115,8 +115,8 @@ def test_no_tool_reads_outside_the_folder(path, tools, folder):
     (folder / "folder_link").symlink_to(folder.parent)
     for call in (
         lambda: tools.inspect(path),
-        lambda: tools.suggest(path, 3, None),
-        lambda: tools.label("tickets.csv", "out.csv", None, labels=[path], **WORDS),
+        lambda: tools.suggest(path, 3),
+        lambda: tools.label("tickets.csv", "out.csv", labels=[path], **WORDS),
         lambda: tools.audit("tickets.csv", 3, labels=["topic", path], **WORDS),
     ):
         with refused("outside-folder"):
@@ -130,9 +130,9 @@ def test_no_tool_writes_outside_the_folder(path, tools, folder):
         (folder / f"dangling.{ending}").symlink_to(folder.parent / f"new.{ending}")
     given = {"labels": ["topic"], **WORDS}
     for call in (
-        lambda: tools.label("tickets.csv", path, None, **given),
-        lambda: tools.accept("tickets.csv", "a.csv", 0.9, path, None, **given),
-        lambda: tools.suggest("tickets.csv", 3, path, **given),
+        lambda: tools.label("tickets.csv", path, **given),
+        lambda: tools.accept("tickets.csv", "a.csv", 0.9, path, **given),
+        lambda: tools.suggest("tickets.csv", 3, output=path, **given),
         lambda: tools.report("tickets.csv", path.replace(".csv", ".html"), **given),
     ):
         with refused("outside-folder"):
@@ -152,12 +152,12 @@ def test_names_that_are_no_files_of_the_folder(path, tools):
 def test_outputs_replace_nothing(tools, folder):
     before = (folder / "tickets.csv").read_text()
     with refused("exists"):
-        tools.label("tickets.csv", "tickets.csv", None, labels=["topic"], **WORDS)
+        tools.label("tickets.csv", "tickets.csv", labels=["topic"], **WORDS)
     os.link(folder / "tickets.csv", folder / "other_name.csv")
     with refused("exists"):
-        tools.label("tickets.csv", "other_name.csv", None, labels=["topic"], **WORDS)
+        tools.label("tickets.csv", "other_name.csv", labels=["topic"], **WORDS)
     with refused("same-file"):
-        tools.accept("tickets.csv", "out.csv", 0.9, "out.csv", None, labels=["topic"], **WORDS)
+        tools.accept("tickets.csv", "out.csv", 0.9, "out.csv", labels=["topic"], **WORDS)
     assert (folder / "tickets.csv").read_text() == before
 
 
@@ -167,7 +167,7 @@ def test_a_file_that_remembers_labels_elsewhere_does_not_open_them(tools, folder
     cells = mark.cells(["0" * 16, "1" * 16])
     (folder / "filled.csv").write_text("row,label,hidegl\n" + "".join(f"{i},card,{c}\n" for i, c in enumerate(cells)))
     with refused("no-such-file", "filled.csv") as caught:
-        tools.label("tickets.csv", "out.csv", None, labels=["filled.csv"], **WORDS)
+        tools.label("tickets.csv", "out.csv", labels=["filled.csv"], **WORDS)
     assert "outside the folder of this server" in str(caught.value)
 
 
@@ -181,25 +181,25 @@ def test_a_folder_of_images_with_a_link_to_the_outside_is_refused(tools, folder)
 def test_an_embedder_that_would_run_code_or_load_a_model_is_refused(tools):
     for name in ("os:getcwd", "someone/some-model", "no_functions:none"):
         with pytest.raises(UsageError, match=r"^embedder must be minilm, "):
-            tools.label("tickets.csv", "out.csv", None, labels=["topic"], embedder=name)
+            tools.label("tickets.csv", "out.csv", labels=["topic"], embedder=name)
 
 
 def test_answers_of_the_agent_add_to_the_labels_of_the_data(tools):
     with refused("no-labels"):
-        tools.label("tickets.csv", "out.csv", None, **WORDS)
-    found = tools.label("tickets.csv", "out.csv", None, answers={"0": "refund", "1": "card"}, **WORDS)
+        tools.label("tickets.csv", "out.csv", **WORDS)
+    found = tools.label("tickets.csv", "out.csv", answers={"0": "refund", "1": "card"}, **WORDS)
     assert found["labels_given"] == 2
-    both = tools.label("tickets.csv", "out2.csv", None, labels=["topic"], answers={"30": "refund"}, **WORDS)
+    both = tools.label("tickets.csv", "out2.csv", labels=["topic"], answers={"30": "refund"}, **WORDS)
     assert both["labels_given"] == 13
     with pytest.raises(UsageError, match="answers must have numbers of rows as names, got 'first'"):
-        tools.label("tickets.csv", "out3.csv", None, answers={"first": "refund"}, **WORDS)
+        tools.label("tickets.csv", "out3.csv", answers={"first": "refund"}, **WORDS)
     with refused("no-such-row"):
-        tools.label("tickets.csv", "out3.csv", None, answers={"99": "refund"}, **WORDS)
+        tools.label("tickets.csv", "out3.csv", answers={"99": "refund"}, **WORDS)
 
 
 def test_a_column_of_labels_is_not_learned_from(tools):
     tools.inspect("tickets.csv", **WORDS)
-    tools.label("tickets.csv", "out.csv", None, labels=["topic"], **WORDS)
+    tools.label("tickets.csv", "out.csv", labels=["topic"], **WORDS)
     assert tools._result[1].task.columns.features == ["question"]
     assert tools._result[1].task.left_out == {"topic": "the label"}
 
@@ -207,7 +207,7 @@ def test_a_column_of_labels_is_not_learned_from(tools):
 def test_records_of_a_tool_go_through_an_agent(tools, folder):
     lines = [{"text": text, "label": [TRUTH[i]] if i < 12 else [], "x": i} for i, text in enumerate(TEXTS)]
     (folder / "export.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    found = tools.label("export.jsonl", "out.jsonl", None, answers={"40": "refund"}, **WORDS)
+    found = tools.label("export.jsonl", "out.jsonl", answers={"40": "refund"}, **WORDS)
     assert found["labels_given"] == 13
     out = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
     assert [line["x"] for line in out] == list(range(60))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,24 @@ EMBEDDERS = ("minilm", "minilm+layers", "static", "words", "efficientnet", "pixe
 """The embedders that come with hidegl. Others would run code of the folder, or download a model."""
 
 
+Labels = list[str] | None
+Answers = dict[str, str] | None
+
+
+class Given(NamedTuple):
+    """The labels of a call, and how its texts and images become vectors."""
+
+    labels: Labels
+    answers: Answers
+    text: str | None
+    embedder: str | None
+
+
 @dataclass
 class AgentTools:
-    """The tools of a server, one call at a time. The last data and the last model are cached."""
+    """The tools of a server, one call at a time. The last data and the last model are cached. Agents see the parameters
+    and the docstrings of the public methods.
+    """
 
     folder: Path
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -48,15 +63,11 @@ class AgentTools:
         confine(self.folder)
 
     def inspect(
-        self,
-        data: str,
-        text: str | None = None,
-        embedder: str | None = None,
-        labels: Sequence[str] | None = None,
+        self, data: str, labels: Labels = None, text: str | None = None, embedder: str | None = None
     ) -> dict[str, Any]:
-        """Describe a file: its rows, its columns, and the labels in it."""
+        """The contents of a file: rows, columns with kinds and examples, and the labels that it came with."""
         with self._at_work():
-            task = self._read(data, text, embedder, labels)
+            task = self._read(data, labels, text, embedder)
             facts = task.column_facts[:MOST_COLUMNS]
             columns = [{**fact, "examples": [short(one) for one in fact["examples"]]} for fact in facts]
             given = task.labels
@@ -70,12 +81,23 @@ class AgentTools:
                 "notes": [note.text for note in task.notes],
             }
 
-    def suggest(self, data: str, n: int, output: str | None, **given: Any) -> dict[str, Any]:
-        """The rows to label next. With `output`, a file for people to fill in."""
+    def suggest(
+        self,
+        data: str,
+        n: int = 10,
+        labels: Labels = None,
+        answers: Answers = None,
+        output: str | None = None,
+        text: str | None = None,
+        embedder: str | None = None,
+    ) -> dict[str, Any]:
+        """The rows to label next, the most helpful first, each with the reason. labels: columns or files with labels;
+        answers: labels of yours, by row number. output: a new CSV file for a person to fill in.
+        """
         with self._at_work():
             if not 1 <= n <= MOST_EXAMPLES:
                 raise UsageError(f"n must be 1 to {MOST_EXAMPLES}, got {n}", "wrong-value")
-            task = self._task_of(data, **given)
+            task = self._task_of(data, Given(labels, answers, text, embedder))
             out = None if output is None else self._output(output, task, TABLE)
             found = suggest(task, n)
             rows = [one.row for one in found]
@@ -84,10 +106,21 @@ class AgentTools:
             examples = [{**row, "why": one.reason} for row, one in zip(self._rows(task, rows), found, strict=True)]
             return {"rows": examples, "wrote": [] if out is None else [self._shown(out)]}
 
-    def label(self, data: str, output: str, format: str | None, **given: Any) -> dict[str, Any]:  # noqa: A002
-        """Label every row, and write them."""
+    def label(
+        self,
+        data: str,
+        output: str,
+        labels: Labels = None,
+        answers: Answers = None,
+        format: str | None = None,  # noqa: A002
+        text: str | None = None,
+        embedder: str | None = None,
+    ) -> dict[str, Any]:
+        """Label every row, and write them to a new file (.csv, .parquet, .xlsx, .jsonl; or a format: label-studio,
+        doccano, argilla, prodigy, spacy, pred-probs). Returns counts, the expected accuracy, the least confident rows.
+        """
         with self._at_work():
-            result, out, form = self._prepared(data, output, format, **given)
+            result, out, form = self._prepared(data, output, format, Given(labels, answers, text, embedder))
             tally = write_fitted(LabelledOutput(out, form), result.task, result.model)
             return {**self._facts(result, tally), "wrote": [self._shown(out)]}
 
@@ -95,16 +128,21 @@ class AgentTools:
         self,
         data: str,
         output: str,
-        precision: float,
-        review: str | None,
-        format: str | None,  # noqa: A002
-        **given: Any,
+        precision: float = 0.95,
+        review: str | None = None,
+        labels: Labels = None,
+        answers: Answers = None,
+        format: str | None = None,  # noqa: A002
+        text: str | None = None,
+        embedder: str | None = None,
     ) -> dict[str, Any]:
-        """Write the labels of which a share is expected to be right, and the other rows for review."""
+        """As label, but only the most confident labels, of which this share is expected to be right; others are blank.
+        review: a new CSV file with the rows that a person should look at.
+        """
         with self._at_work():
             if not 0 < precision <= 1:
                 raise UsageError(f"precision must be above 0 and at most 1, got {precision:g}", "wrong-value")
-            result, out, form = self._prepared(data, output, format, **given)
+            result, out, form = self._prepared(data, output, format, Given(labels, answers, text, embedder))
             left = None if review is None else self._output(review, result.task, TABLE)
             check_distinct({"output": out, "review": left}, {})
             acceptance = result.model.acceptance(precision)
@@ -117,10 +155,18 @@ class AgentTools:
                 "wrote": [self._shown(path) for path in (out, left) if path is not None],
             }
 
-    def audit(self, data: str, n: int, **given: Any) -> dict[str, Any]:
-        """The given labels that are most probably wrong."""
+    def audit(
+        self,
+        data: str,
+        n: int = 10,
+        labels: Labels = None,
+        answers: Answers = None,
+        text: str | None = None,
+        embedder: str | None = None,
+    ) -> dict[str, Any]:
+        """The given labels that are probably wrong: each is predicted from the other labels."""
         with self._at_work():
-            task = self._task_of(data, **given)
+            task = self._task_of(data, Given(labels, answers, text, embedder))
             judged = audit(task)
             suspects = [one for one in judged if one.doubtful]
             shown = suspects[: max(1, min(n, MOST_EXAMPLES))]
@@ -131,17 +177,22 @@ class AgentTools:
             ]
             return {"judged": sum(one.judged for one in judged), "doubtful": len(suspects), "examples": found}
 
-    def report(self, data: str, output: str, **given: Any) -> dict[str, Any]:
-        """Write the report: one HTML file."""
+    def report(
+        self,
+        data: str,
+        output: str,
+        labels: Labels = None,
+        answers: Answers = None,
+        text: str | None = None,
+        embedder: str | None = None,
+    ) -> dict[str, Any]:
+        """Write a report for people: one new HTML file with a map, what to review, and doubtful labels."""
         with self._at_work():
-            task = self._task_of(data, **given)
-            out = self._inside(output)
-            if out.exists():
-                raise UsageError(
-                    f"{self._shown(out)} exists already, and nothing is replaced: name another file", "exists"
-                )
+            given = Given(labels, answers, text, embedder)
+            task = self._task_of(data, given)
+            out = self._new(output)
             check_new_file(out, (".html", ".htm"), force=False, option="output")
-            result = self._labelled(task, data, given)
+            result = self._labelled(task, given)
             with writing(out):
                 result.report(out)
             return {"expected_accuracy": str(expected_of(result.task, result.model)), "wrote": [self._shown(out)]}
@@ -164,20 +215,23 @@ class AgentTools:
                 check_readable(part)
         return found
 
-    def _output(self, path: str, task: Task, form: OutputFormat) -> Path:
+    def _new(self, path: str) -> Path:
         """A new file below the folder, which takes the place of no other."""
         out = self._inside(path)
         if out.exists():
             raise UsageError(f"{self._shown(out)} exists already, and nothing is replaced: name another file", "exists")
+        return out
+
+    def _output(self, path: str, task: Task, form: OutputFormat) -> Path:
+        """A new file for rows of a task."""
+        out = self._new(path)
         if not form.endings:
             raise UsageError(f"format {form.name} writes a folder: use another", "wrong-value")
         check_output(out, form, force=False)
         check_distinct({"output": out}, {"the data": task.source.paths})
         return out
 
-    def _read(
-        self, data: str, text: str | None = None, embedder: str | None = None, labels: Sequence[str] | None = None
-    ) -> Task:
+    def _read(self, data: str, labels: Labels, text: str | None, embedder: str | None) -> Task:
         """The task of a file; that of the last call, if it is the same and has not changed since."""
         path = self._inside(data)
         if embedder is not None and embedder not in EMBEDDERS:
@@ -188,41 +242,33 @@ class AgentTools:
         seen = [(one, one.stat().st_mtime_ns, one.stat().st_size) for one in files if one.exists()]
         key = (path, text, embedder, tuple(labels or ()), seen)
         if self._task is None or self._task[0] != key or path.is_dir():
-            given = None if labels is None else list(labels)
-            self._task = (key, read(path, given, text=text, embedder=embedder, cache=False))
+            self._task = (key, read(path, labels, text=text, embedder=embedder, cache=False))
         return self._task[1]
 
-    def _task_of(
-        self,
-        data: str,
-        labels: Sequence[str] | None = None,
-        answers: dict[str, str] | None = None,
-        text: str | None = None,
-        embedder: str | None = None,
-    ) -> Task:
+    def _task_of(self, data: str, given: Given) -> Task:
         """The data with the labels of columns and files, and the answers of the agent, by row number."""
-        task = self._read(data, text, embedder, labels)
-        if not answers:
+        task = self._read(data, given.labels, given.text, given.embedder)
+        if not given.answers:
             return task_of(task, None, {})
-        wrong = [row for row in answers if not row.strip().isdecimal()]
+        wrong = [row for row in given.answers if not row.strip().isdecimal()]
         if wrong:
             raise UsageError(f"answers must have numbers of rows as names, got {short(wrong[0])!r}", "wrong-value")
-        own = list(labels or (name for _, name in task.labels.places))
-        return task_of(task, [*own, {int(row): name for row, name in answers.items()}], {})
+        own = given.labels or [name for _, name in task.labels.places]
+        return task_of(task, [*own, {int(row): name for row, name in given.answers.items()}], {})
 
-    def _labelled(self, task: Task, data: str, given: dict[str, Any]) -> Result:
+    def _labelled(self, task: Task, given: Given) -> Result:
         """The labels of all rows; those of the last call, if it was the same."""
-        key = (self._task and self._task[0], repr(sorted(given.items())), None if task.y is None else task.y.tolist())
+        key = (self._task and self._task[0], repr(given), None if task.y is None else task.y.tolist())
         if self._result is None or self._result[0] != key:
             self._result = (key, label(task))
         return self._result[1]
 
-    def _prepared(self, data: str, output: str, wanted: str | None, **given: Any) -> tuple[Result, Path, OutputFormat]:
+    def _prepared(self, data: str, output: str, wanted: str | None, given: Given) -> tuple[Result, Path, OutputFormat]:
         """The labelled rows, and where they go, which is checked before any work is done."""
-        task = self._task_of(data, **given)
+        task = self._task_of(data, given)
         form = NAMED[wanted] if wanted in NAMED else output_format(wanted, Path(output), self._inside(data))
         out = self._output(output, task, form)
-        return self._labelled(task, data, given), out, form
+        return self._labelled(task, given), out, form
 
     def _facts(self, result: Result, tally: Tally) -> dict[str, Any]:
         """The number of rows of each class, the expected accuracy, and the rows with the least confidence."""
