@@ -90,7 +90,7 @@ class LabelStore:
             return self._contents.labels()
 
     def skipped(self, *, unsure: bool = False) -> set[int]:
-        """The rows that were skipped; or of these, those of which somebody was unsure."""
+        """The rows that were skipped. With `unsure`, only those that a person skipped because of doubt."""
         with self._mutex:
             found = self._contents.skipped.items()
             return {row for row, how in found if row >= 0 and (how == UNSURE or not unsure)}

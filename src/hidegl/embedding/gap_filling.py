@@ -44,7 +44,7 @@ class GapFilling:
 
     @classmethod
     def learned(cls, X: Numbers, gaps: NDArray[np.bool_], places: NDArray[np.intp]) -> Self | None:
-        """From rows with medians in their gaps (n, p). None if there are no gaps, or too many columns."""
+        """Learn regressions from rows whose gaps contain medians (n, p). None if there are no gaps or too many columns."""
         from sklearn.covariance import ledoit_wolf
 
         if not gaps.any() or not 1 < X.shape[1] <= MOST_COLUMNS or len(X) < 3:
@@ -86,7 +86,7 @@ class GapFilling:
 
     @classmethod
     def restored(cls, stored: Stored, n_columns: int) -> Self:
-        """From a file."""
+        """Read the regressions from a model file."""
         places = stored.indices("places", "n_filled", n_columns)
         offsets = stored.array("offsets", "numbers", "n_filled", FINITE)
         weights = stored.array("weights", "numbers", f"n_filled {n_columns}", FINITE)

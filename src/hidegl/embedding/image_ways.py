@@ -1,4 +1,4 @@
-"""The ways from images to vectors. Each says what it is, so that a saved model can ask for the same one again.
+"""The methods of embedding images. A saved model contains the name of its method and what identifies it.
 
 efficientnet         a small network that was trained on photos, which comes with the extra `images`
 pixels               the pixels, in three colours
@@ -132,10 +132,10 @@ class CentredNetworkAndPixels:
 
 
 def chosen(name: str, images: list[Image], *, local: bool = False) -> Way:
-    """The way with this name, for images like these.
+    """The method of embedding with this name, fitted to images like these.
 
-    "auto": the network and the pixels if the network is here, and otherwise the pixels. With `local`, nothing is
-    downloaded.
+    "auto" is the network together with the pixels if the network is installed, and the pixels alone otherwise. With
+    `local`, nothing is downloaded.
     """
     if name == "auto":
         name = "efficientnet+pixels" if efficientnet.is_here() else "pixels"

@@ -1,4 +1,4 @@
-"""The ways from texts to vectors. Each says what it is, so that a saved model can ask for the same one again.
+"""The methods of embedding texts. A saved model contains the name of its method and what identifies it.
 
 minilm              a small sentence model that comes with the extra `text`
 minilm+layers       the same with its layers 4 and 5 as a second view
@@ -182,7 +182,7 @@ class WithTuned:
 def tuned_way(
     way: Way, texts: list[str], labels: Labels, guesses: Labels | None = None
 ) -> tuple[WithTuned, LearnedView]:
-    """The way with one more view, of a network that labels and guesses have tuned, and how to judge that view."""
+    """The method with one more view, by a network that labels and guesses have tuned, and the evidence for that view."""
     if not isinstance(way, MiniLM | Named) or is_function(way.name):
         raise ValueError(f"tune needs a sentence model, but the embedder {way.name!r} is none")
     if np.sum(labels.counts > 1) < 2:
@@ -248,7 +248,7 @@ def sentence_model(name: str, *, local: bool) -> Callable[[list[str]], Any]:
 
 
 def chosen(name: str, texts: list[str], *, local: bool = False) -> Way:
-    """The way with this name; "auto": the sentence model with its layers if it is here, and words otherwise.
+    """The method with this name. "auto" is the sentence model with its layers if it is installed, and words otherwise.
 
     With `local`, nothing is downloaded.
     """

@@ -154,7 +154,9 @@ class KernelHead:
         return cls(tuple(parts), stored.array("log_shares", "numbers", "c", "[-1e3, 1e3]"), columns)
 
     def widened(self, columns: Callable[[Matrix, float], Matrix], log_share: float) -> KernelHead:
-        """The classifier with further classes of this log-share. `columns` adds columns of a given value."""
+        """The same classifier with more classes, each with this logarithm of its share. The function `columns` appends
+        columns with one value for them to a matrix.
+        """
         parts = tuple(replace(part, coef=columns(part.coef, 0.0)) for part in self.parts)
         return replace(self, parts=parts, log_shares=columns(self.log_shares, log_share))
 

@@ -177,7 +177,7 @@ def column_number(letters: bytes) -> int:
 
 
 def parts_of(book: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """The text of a member in parts that end between two tags."""
+    """The XML of a file in the workbook, in parts. No part ends within a tag."""
     rest = b""
     with book.open(name) as file:
         while some := file.read(AT_ONCE):

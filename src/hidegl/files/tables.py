@@ -51,7 +51,7 @@ class Table(ABC):
         """Batches of all rows with these columns."""
 
     def first_rows(self, name: str) -> pa.ChunkedArray:
-        """A column of the first batch."""
+        """The first rows of a column, as many as are read at once."""
         batch = next(self.batches([name]), None)
         if batch is None:
             raise OperationError("the data cannot be read: its header announces rows, but it has none", "damaged")

@@ -132,7 +132,7 @@ class Task:
 
     @classmethod
     def of_images(cls, source: Source | MemorySource, notes: Notes, options: InputOptions) -> Task:
-        """Every image is a row, and its path is the id."""
+        """The task of a folder or list of images: each image is a row, and its path is the id."""
         options.refuse("tune", "class_texts", why=f"is for texts, but {source} contains images")
         of_tables = ("columns", "without", "kinds", "text", "table")
         options.refuse(*of_tables, why=f"is for tables, but {source} contains images")

@@ -43,7 +43,7 @@ def is_fused(X: torch.Tensor) -> bool:
 
 
 def working_precision(block: torch.Tensor, dtype: str) -> str:
-    """The precision of a preparation; float32 for float16, which processors do not compute in."""
+    """The precision in which a block is computed: `dtype` on a GPU, and float32 in place of float16 on a CPU."""
     return dtype if block.is_cuda else on_numpy.working_precision(block, dtype)
 
 

@@ -39,7 +39,7 @@ class Labels:
 
     @classmethod
     def of(cls, classes: NDArray[Any], codes: NDArray[np.intp]) -> Labels:
-        """Make labels of the class number of each row; −1 means no label."""
+        """Labels from the class numbers of all rows, where −1 means no label."""
         rows = np.flatnonzero(codes != UNLABELLED)
         return cls(classes, rows, codes[rows], len(codes))
 

@@ -108,7 +108,7 @@ class WeakLabels:
         return votes
 
     def places_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The index of its label of each of these rows; −1 for rows that it does not label."""
+        """For each of these rows, the index of its label from this source; −1 if it has none."""
         if not len(self.rows):
             return np.full(len(rows), -1)
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
