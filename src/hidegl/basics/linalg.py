@@ -75,7 +75,7 @@ class Cholesky:
         return Cholesky.of(self.matrix + matrix, overwrite=True)
 
     def inverse(self) -> Matrix:
-        """Dense, O(k³)."""
+        """The inverse as a dense matrix, O(k³)."""
         inverse, info = scipy.linalg.lapack.dpotri(self.factor[0], lower=self.factor[1])
         assert info == 0
         lower = np.tril(inverse)

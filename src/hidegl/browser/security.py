@@ -143,7 +143,7 @@ def with_port(name: str) -> str:
 
 
 def framed_headers() -> dict[str, str]:
-    """The headers of a page that pages of this machine may show in a frame."""
+    """The headers with which pages of this machine, such as notebooks, may show our page in a frame."""
     policy = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {FRAMES}")
     return {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"} | {
         "Content-Security-Policy": policy

@@ -44,7 +44,7 @@ class GapFilling:
 
     @classmethod
     def learned(cls, X: Numbers, gaps: NDArray[np.bool_], places: NDArray[np.intp]) -> Self | None:
-        """Learn regressions from rows whose gaps contain medians (n, p). None if there are no gaps or too many columns."""
+        """Learn regressions from rows with medians in gaps (n, p). None without gaps, or with too many columns."""
         from sklearn.covariance import ledoit_wolf
 
         if not gaps.any() or not 1 < X.shape[1] <= MOST_COLUMNS or len(X) < 3:

@@ -182,7 +182,7 @@ class WithTuned:
 def tuned_way(
     way: Way, texts: list[str], labels: Labels, guesses: Labels | None = None
 ) -> tuple[WithTuned, LearnedView]:
-    """The method with one more view, by a network that labels and guesses have tuned, and the evidence for that view."""
+    """The method with one more view, by a network that labels and guesses have tuned, and its evidence."""
     if not isinstance(way, MiniLM | Named) or is_function(way.name):
         raise ValueError(f"tune needs a sentence model, but the embedder {way.name!r} is none")
     if np.sum(labels.counts > 1) < 2:

@@ -58,7 +58,7 @@ def has_room(size: int) -> bool:
 
 
 def on_scratch(blocks: Generator[Any], n_rows: int) -> ScratchRows | None:
-    """All blocks in scratch files; None if that fails, or if they are of a form that is not kept there."""
+    """Rows whose blocks are in scratch files; None if that fails, or if files do not take blocks of this form."""
     with closing(blocks):
         first = next(blocks)
         parts = parts_of(first)

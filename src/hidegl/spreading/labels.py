@@ -155,7 +155,7 @@ def labelled_part(y: Any) -> Part:
 
 
 def to_array(y: Any) -> NDArray[Any]:
-    """y as an array with its missing entries, which numpy would turn into text in a list with strings."""
+    """y as an array in which missing entries stay missing: numpy alone would make the text "None" or "nan" of them."""
     is_null = getattr(y, "isna", None) or getattr(y, "is_null", None)
     if is_null is not None and np.all(np.asarray(is_null())):  # an empty column of a pandas or polars frame
         return np.full(len(y), None)

@@ -124,7 +124,7 @@ class WeakLabels:
         return self.rows if self.certain is None else self.rows[self.certain]
 
     def on_rows(self, classes: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
-        """Its probabilities at these rows (·, c); zeros for rows without a label."""
+        """The class probabilities that the source gives these rows (·, c); zeros for rows without a label."""
         places, votes = self.places_of(rows), np.zeros((len(rows), len(classes)))
         votes[places >= 0] = self.votes(classes, places[places >= 0])
         return votes
