@@ -85,12 +85,15 @@ def learn(p, *, n_nearest, max_iter):
 
 
 @given(problems(min_points=2), st.sampled_from([1.5, 1.8, 30.0]))
-def test_relaxed_steps_never_lower_the_objective_and_settle_as_high(p, relaxation):
-    options = {"sigma": p.sigma, "lambda1": p.lambda1, "n_nearest": len(p.C), "tol": 1e-7}
-    relaxed = learn_points(LocalRows(p.X), p.C, max_iter=300, relaxation=relaxation, **options)
+def test_relaxed_steps_never_lower_the_objective_and_end_as_high(p, relaxation):
+    options = {"sigma": p.sigma, "lambda1": p.lambda1, "n_nearest": len(p.C), "tol": 1e-7, "max_iter": 300}
+    relaxed, plain = (learn_points(LocalRows(p.X), p.C, relaxation=r, **options) for r in (relaxation, 1.0))
+    further = learn_points(LocalRows(p.X), relaxed.C, **(options | {"max_iter": 1}))
+    assert relaxed.converged
     assert np.all(np.diff(relaxed.objective) >= 0)
-    further = learn_points(LocalRows(p.X), relaxed.C, max_iter=1, **options)
-    assert relaxed.n_iter == 300 or further.objective[-1] - relaxed.objective[-1] <= 1e-4 * p.sigma * len(p.X)
+    least = 1e-5 * p.sigma * len(p.X)  # 4e-6 and 7e-6 at most in 120 problems
+    assert further.objective[-1] - relaxed.objective[-1] <= least
+    assert relaxed.objective[-1] >= plain.objective[-1] - least
 
 
 def test_relaxed_steps_need_fewer_iterations(moons):
