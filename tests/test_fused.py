@@ -78,18 +78,17 @@ def test_coincident_points_have_a_tree(k):
     assert sorted({*heads.tolist(), *tails.tolist()}) == list(range(k))
 
 
-@pytest.mark.parametrize("k", [1, 7, 400])
-def test_seeds_are_spread_as_on_this_host(k):
+@pytest.mark.parametrize("k", [1, 7, 50, 400])
+def test_seeds_are_those_of_this_host(k):
+    """Rounding may change a draw in a thousand, and not those after it. Random seeds cost 2 to 36 % more."""
     X = np.random.default_rng(k).normal(size=(5 * k, 4)).astype(np.float32)
     draws = np.random.default_rng(0).random(k)
     chosen = on_torch.kmeans_plus_plus(torch.from_numpy(X).cuda(), draws).cpu().numpy()
     expected = on_numpy.kmeans_plus_plus(X, draws)
     assert len(set(chosen.tolist())) == k
-    assert chosen[0] == expected[0]
+    assert np.mean(chosen == expected) > 0.99
     costs = [((X[:, None] - X[None, seeds]) ** 2).sum(axis=2).min(axis=1).sum() for seeds in (chosen, expected)]
-    assert (
-        costs[0] <= 1.25 * costs[1]
-    )  # rounding may change a draw, and with it later seeds, but not how they are spread
+    assert costs[0] == pytest.approx(costs[1], rel=0.01)
 
 
 @pytest.mark.parametrize("data", ["moons", "digits"])
