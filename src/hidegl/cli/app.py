@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,34 +20,23 @@ from hidegl.cli.mcp_command import mcp
 from hidegl.cli.model_commands import predict, report
 from hidegl.cli.options import (
     Accept,
-    Classes,
-    ColumnNames,
     Data,
     Effort,
-    Embedder,
-    Encoding,
     Force,
     Format,
-    Id,
     Json,
-    Kinds,
-    Labels,
-    MergeNames,
-    NoCache,
     Output,
     Quiet,
-    SafeCsv,
     SaveOptions,
     Seed,
-    TableFile,
-    Text,
-    Tune,
-    Weak,
-    Without,
+    with_inputs,
 )
 from hidegl.cli.review import review
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio
+
+if TYPE_CHECKING:
+    from hidegl.intake.input_options import InputOptions
 
 SHOWN_LABELS = 20
 """The maximum number of lines of a table on the screen."""
@@ -82,12 +71,11 @@ def options(
 
 
 @app.command(cls=RepeatedOptions)
+@with_inputs()
 def label(
     data: Data,
-    labels: Labels = None,
-    weak: Weak = None,
-    classes: Classes = None,
-    id: Id = None,  # noqa: A002
+    *,
+    asked: InputOptions,
     output: Output = None,
     format: Format = None,  # noqa: A002
     report: Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")] = None,
@@ -95,19 +83,8 @@ def label(
         Path | None, typer.Option(help="Also save the model, for `hidegl predict`.", metavar="FILE")
     ] = None,
     accept: Accept = None,
-    merge_names: MergeNames = False,
     effort: Effort = "default",
-    columns: ColumnNames = None,
-    without: Without = None,
-    kinds: Kinds = None,
-    text: Text = None,
-    embedder: Embedder = None,
-    tune: Tune = False,
-    table: TableFile = None,
-    encoding: Encoding = None,
-    no_cache: NoCache = False,
     seed: Seed = 0,
-    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -123,7 +100,7 @@ def label(
     """
     from hidegl.cli import output_formats, outputs, trust
     from hidegl.cli.classes import class_rows, show_classes
-    from hidegl.intake import input_options, notes, results, sources, tasks
+    from hidegl.intake import notes, results, sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     check_effort(effort)
@@ -133,12 +110,9 @@ def label(
     if model is not None:
         check_new_file(model, (), force=force, option="--model")
     written = {"-o": out, "the review": review, "--report": report, "--model": model}
-    check_distinct(written, {"the data": source.paths, "the labels": labels})
-    asked = input_options.InputOptions(
-        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="learn", safe_csv=safe_csv, tune=tune, weak=weak, class_texts=classes)
+    check_distinct(written, {"the data": source.paths, "the labels": asked.labels})
     with screen.course() as course:
-        task = tasks.Task.read(source, screen.notes, asked)
+        task = tasks.Task.read(source, screen.notes, asked._replace(labels_to="learn"))
         course.plan_later([outputs.phase_of_writing(task.table.n_rows)])
         learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
         course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)
@@ -164,25 +138,14 @@ def label(
 
 
 @app.command(cls=RepeatedOptions)
+@with_inputs(without=("tune",))
 def suggest(
     data: Data,
+    *,
+    asked: InputOptions,
     n: Annotated[int, typer.Option("-n", help="The number of rows.", metavar="NUMBER")] = 20,
-    labels: Labels = None,
-    weak: Weak = None,
-    classes: Classes = None,
-    id: Id = None,  # noqa: A002
     output: Output = None,
-    merge_names: MergeNames = False,
-    columns: ColumnNames = None,
-    without: Without = None,
-    kinds: Kinds = None,
-    text: Text = None,
-    embedder: Embedder = None,
-    table: TableFile = None,
-    encoding: Encoding = None,
-    no_cache: NoCache = False,
     seed: Seed = 0,
-    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -196,16 +159,13 @@ def suggest(
     """
     from hidegl.cli import output_formats, outputs
     from hidegl.files import own_files
-    from hidegl.intake import input_options, sources, tasks
+    from hidegl.intake import sources, tasks
 
     if n < 1:
         raise UsageError(f"-n {n}: ask for one row or more", "wrong-value")
     screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     out = outputs.output_path(source.path, output, "to_label", force=force, to_edit=True)
-    check_distinct({"-o": out}, {"the data": source.paths, "the labels": labels})
-    asked = input_options.InputOptions(
-        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(safe_csv=safe_csv, weak=weak, class_texts=classes)
+    check_distinct({"-o": out}, {"the data": source.paths, "the labels": asked.labels})
     task = tasks.Task.read(source, screen.notes, asked)
     free = task.table.n_rows - task.labels.n_labels
     if n > free:
@@ -223,25 +183,14 @@ def suggest(
 
 
 @app.command(cls=RepeatedOptions)
+@with_inputs(without=("tune",))
 def audit(
     data: Data,
-    labels: Labels = None,
-    weak: Weak = None,
-    classes: Classes = None,
-    id: Id = None,  # noqa: A002
+    *,
+    asked: InputOptions,
     output: Output = None,
     effort: Effort = "quick",
-    merge_names: MergeNames = False,
-    columns: ColumnNames = None,
-    without: Without = None,
-    kinds: Kinds = None,
-    text: Text = None,
-    embedder: Embedder = None,
-    table: TableFile = None,
-    encoding: Encoding = None,
-    no_cache: NoCache = False,
     seed: Seed = 0,
-    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -252,17 +201,14 @@ def audit(
     [dim]hidegl audit digits.csv --labels digit[/]
     """
     from hidegl.cli import output_formats, outputs, trust
-    from hidegl.intake import input_options, sources, tasks
+    from hidegl.intake import sources, tasks
 
     screen, source = Screen(as_json=json, quiet=quiet, piped=output), sources.Source.of(data)
     check_effort(effort)
     if output is not None:
         output = outputs.output_path(source.path, output, "audit", force=force)
-        check_distinct({"-o": output}, {"the data": source.paths, "the labels": labels})
-    asked = input_options.InputOptions(
-        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table
-    )._replace(labels_to="judge", safe_csv=safe_csv, weak=weak, class_texts=classes)
-    task = tasks.Task.read(source, screen.notes, asked)
+        check_distinct({"-o": output}, {"the data": source.paths, "the labels": asked.labels})
+    task = tasks.Task.read(source, screen.notes, asked._replace(labels_to="judge"))
     learned, seconds = tasks.fitted(task, screen.notes, effort=effort, seed=seed)
     judged = learned.audit() if len(learned.given_labels_.rows) else []
     suspects = [judgement for judgement in judged if judgement.doubtful]

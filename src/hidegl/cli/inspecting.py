@@ -10,10 +10,11 @@ import typer
 
 from hidegl.basics.endings import READ, ending_of
 from hidegl.basics.errors import joined_names
-from hidegl.cli.options import ColumnNames, Encoding, Id, Json, Kinds, Labels, TableFile, Text, Without
+from hidegl.cli.options import Json, with_inputs
 from hidegl.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.tasks import Task
 
 HEADINGS = {
@@ -26,19 +27,14 @@ HEADINGS = {
 }
 
 
+@with_inputs(without=("weak", "classes", "embedder", "tune", "no_cache", "merge_names", "safe_csv"))
 def inspect(
     data: Annotated[
         list[Path],
         typer.Argument(help="A table, or what `hidegl label --model` saved.", metavar="DATA|MODEL", show_default=False),
     ],
-    labels: Labels = None,
-    id: Id = None,  # noqa: A002
-    columns: ColumnNames = None,
-    without: Without = None,
-    kinds: Kinds = None,
-    text: Text = None,
-    table: TableFile = None,
-    encoding: Encoding = None,
+    *,
+    asked: InputOptions,
     json: Json = False,
 ) -> None:
     """Show the columns of a table: the kind of each, the reason, and whether it is used. Or show a saved model.
@@ -50,12 +46,10 @@ def inspect(
     if len(data) == 1 and not is_data(data[0]):
         inspect_model(data[0], screen)
         return
-    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.sources import Source
     from hidegl.intake.tasks import Task
 
-    options = InputOptions(labels, id, columns, without, kinds, text=text, encoding=encoding, table=table)
-    inspect_columns(Task.described(Source.of(data), screen.notes, options), screen)
+    inspect_columns(Task.described(Source.of(data), screen.notes, asked), screen)
 
 
 def is_data(path: Path) -> bool:

@@ -12,44 +12,36 @@ from hidegl.basics.archives import DamagedFileError
 from hidegl.basics.errors import OperationError, UsageError, check_distinct, writing
 from hidegl.cli.options import (
     Accept,
-    ColumnNames,
     Data,
-    Embedder,
     Encoding,
     Force,
     Format,
     Id,
     Json,
-    NoCache,
     Output,
     Quiet,
-    SafeCsv,
     SavedModel,
     SaveOptions,
     TableFile,
-    Text,
+    with_inputs,
 )
 from hidegl.cli.screen import Screen
 
 if TYPE_CHECKING:
     from hidegl.embedding import Embedder as AnyEmbedder
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.tasks import Model
 
 
+@with_inputs(without=("labels", "weak", "classes", "without", "kinds", "tune", "merge_names"))
 def predict(
     model: SavedModel,
     data: Data,
-    id: Id = None,  # noqa: A002
+    *,
+    asked: InputOptions,
     output: Output = None,
     format: Format = None,  # noqa: A002
     accept: Accept = None,
-    columns: ColumnNames = None,
-    text: Text = None,
-    embedder: Embedder = None,
-    table: TableFile = None,
-    encoding: Encoding = None,
-    no_cache: NoCache = False,
-    safe_csv: SafeCsv = False,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -61,7 +53,6 @@ def predict(
     """
     from hidegl.cli import classes, new_labels, output_formats, outputs, trust
     from hidegl.intake import notes, sources
-    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.new_rows import new_rows
 
     screen = Screen(as_json=json, quiet=quiet, piped=output)
@@ -73,11 +64,8 @@ def predict(
     learned = read_model(model)
     if not learned.given_labels_.any:
         raise UsageError(f"{model} was made without labels, so there is nothing to predict", "no-labels")
-    reader = read_embedder(model, embedder)
+    reader = read_embedder(model, asked.embedder)
     check_width(model, learned, reader)
-    asked = InputOptions(
-        None, id, columns, text=text, cache=not no_cache, encoding=encoding, table=table, safe_csv=safe_csv
-    )
     with screen.course() as course, notes.warnings_as_notes(screen.notes):
         task = new_rows(learned, reader, source, model, screen.notes, asked)
         course.begin(outputs.WRITING, outputs.WRITING_PASSES * task.table.n_rows)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -168,3 +171,59 @@ SafeCsv = Annotated[
         "formula.",
     ),
 ]
+
+INPUTS: dict[str, Any] = {
+    "labels": Labels,
+    "weak": Weak,
+    "classes": Classes,
+    "id": Id,
+    "columns": ColumnNames,
+    "without": Without,
+    "kinds": Kinds,
+    "text": Text,
+    "embedder": Embedder,
+    "tune": Tune,
+    "table": TableFile,
+    "encoding": Encoding,
+    "no_cache": NoCache,
+    "merge_names": MergeNames,
+    "safe_csv": SafeCsv,
+}
+"""The options about the data, in the order in which commands show them."""
+
+FIELDS = {"id": "id_column", "classes": "class_texts"}
+"""Options that have another name as fields of `InputOptions`."""
+
+
+def with_inputs(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options about the data to a command, after its first arguments. The command gets them as one
+    `InputOptions`, its parameter `asked`.
+    """
+    shared = [
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=False if kind in (Tune, NoCache, MergeNames, SafeCsv) else None
+        ).replace(annotation=kind)
+        for name, kind in INPUTS.items()
+        if name not in without
+    ]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(*args: Any, **given: Any) -> None:
+            from hidegl.intake.input_options import InputOptions
+
+            asked = {FIELDS.get(one.name, one.name): given.pop(one.name, one.default) for one in shared}
+            asked["cache"] = not asked.pop("no_cache", False)
+            command(*args, asked=InputOptions(**asked), **given)
+
+        known = {**command.__globals__, "InputOptions": Any}
+        own = [
+            one for one in signature(command, globals=known, eval_str=True).parameters.values() if one.name != "asked"
+        ]
+        needed = [one for one in own if one.default is Parameter.empty]
+        others = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own if one.default is not Parameter.empty]
+        called.__signature__ = Signature([*needed, *shared, *others])  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in (*needed, *shared, *others)}
+        return called
+
+    return decorated

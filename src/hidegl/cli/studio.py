@@ -10,23 +10,11 @@ import typer
 
 from hidegl.basics.errors import UsageError
 from hidegl.cli.options import (
-    Classes,
-    ColumnNames,
     Data,
     Effort,
-    Embedder,
-    Encoding,
-    Id,
-    Kinds,
-    Labels,
-    MergeNames,
-    NoCache,
     SaveOptions,
     Seed,
-    TableFile,
-    Text,
-    Weak,
-    Without,
+    with_inputs,
 )
 from hidegl.cli.screen import Screen
 
@@ -34,6 +22,7 @@ if TYPE_CHECKING:
     from hidegl.annotation.label_store import LabelStore
     from hidegl.browser.session import Session
     from hidegl.estimators.auto import AutoHiDeGL
+    from hidegl.intake.input_options import InputOptions
     from hidegl.intake.tasks import Task
 
 LARGEST_PORT = 65_535
@@ -48,21 +37,11 @@ AsImage = Annotated[
 ]
 
 
+@with_inputs(without=("tune", "safe_csv"))
 def studio(
     data: Data,
-    labels: Labels = None,
-    weak: Weak = None,
-    classes: Classes = None,
-    id: Id = None,  # noqa: A002
-    columns: ColumnNames = None,
-    without: Without = None,
-    kinds: Kinds = None,
-    text: Text = None,
-    embedder: Embedder = None,
-    table: TableFile = None,
-    encoding: Encoding = None,
-    no_cache: NoCache = False,
-    merge_names: MergeNames = False,
+    *,
+    asked: InputOptions,
     as_image: AsImage = None,
     effort: Effort = "default",
     seed: Seed = 0,
@@ -92,7 +71,6 @@ def studio(
     from hidegl.basics.course import watching
     from hidegl.cli import app
     from hidegl.intake import sources, tasks
-    from hidegl.intake.input_options import InputOptions
 
     app.check_effort(effort)
     if not 0 <= port <= LARGEST_PORT:
@@ -104,9 +82,6 @@ def studio(
     store = store_of(source.path)
     if source.path.exists():  # otherwise, reading raises the error
         check_writable(store)
-    asked = InputOptions(
-        labels, id, columns, without, kinds, merge_names, text, embedder, not no_cache, encoding, table, store=store
-    )._replace(weak=weak, class_texts=classes)
     place = Place.at(host, port)
 
     def opened() -> None:
@@ -115,7 +90,13 @@ def studio(
             show(place.address)
 
     with WaitingPage(place, source.title, opened) as waiting, watching(waiting.passed):
-        session = session_of(tasks.Task.read(source, screen.notes, asked), screen, as_image, effort=effort, seed=seed)
+        session = session_of(
+            tasks.Task.read(source, screen.notes, asked._replace(store=store)),
+            screen,
+            as_image,
+            effort=effort,
+            seed=seed,
+        )
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
     if not waiting.is_open:
         opened()
