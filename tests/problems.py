@@ -11,7 +11,12 @@ import reference
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.rows.assignments import Assignments
 from hidegl.rows.local import LocalRows
-from hidegl.structure.tree import spanning_tree
+from hidegl.structure.tree import adjacency, tree_edges
+
+
+def spanning_tree(C):
+    """G (k, k), symmetric, of zeros and ones: a tree over the points with the least Σ ‖c_r − c_s‖²."""
+    return adjacency(*tree_edges(C), len(C))
 
 
 @dataclass

@@ -186,7 +186,7 @@ def test_leave_one_out_for_more_labels_than_points_is_the_same():
     (structure,) = HiDeGL(10, random_state=0).fit(X, y).structures_
     rule, Z = Spreading().rule_over(structure), structure.Z
     assert len(rule.delta) < 40
-    together = rule.leave_one_out(LabelledRows(np.arange(40), Z.take(np.arange(40)), np.eye(2)[y[:40]]))
+    together = rule.infer_and_leave_one_out(LabelledRows(np.arange(40), Z.take(np.arange(40)), np.eye(2)[y[:40]]))[1]
     for i in range(40):
         others = np.delete(np.arange(40), i)
         rest = LabelledRows(others, Z.take(others), np.eye(2)[y[others]])
@@ -198,7 +198,7 @@ def test_leave_one_out_for_more_labels_than_points_is_the_same():
 def test_leave_one_out_is_what_the_other_labels_say(p):
     """Each labelled row in turn is unlabelled, and the LGC rule solved anew."""
     rule = LGCRule.on(implicit(p), p.lambda2)
-    together = rule.leave_one_out(given_labels(p))
+    together = rule.infer_and_leave_one_out(given_labels(p))[1]
     for i in range(len(p.labelled)):
         others = np.delete(np.arange(len(p.labelled)), i)
         if not len(others):

@@ -22,7 +22,8 @@ from hidegl.showing.report.contents import in_words
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.labels import Labels
 from hidegl.spreading.stream import LabelledBlock, label_columns
-from hidegl.structure.tree import edges, spanning_tree
+from hidegl.structure.tree import edges
+from problems import spanning_tree
 
 EVIL = "<script>alert(1)</script>"
 MODELS = {"HiDeGL": HiDeGL(80, random_state=0), "AutoHiDeGL": AutoHiDeGL("quick", random_state=0)}

@@ -70,10 +70,6 @@ class LGCRule(DegreeRule):
         """
         return self.infer_and_leave_one_out(labelled, leave_out=False)[0]
 
-    def leave_one_out(self, labelled: LabelledRows) -> Matrix:
-        """F of each labelled row from the other labels (l, c), its own hidden."""
-        return self.infer_and_leave_one_out(labelled)[1]
-
     def infer_and_leave_one_out(self, labelled: LabelledRows, *, leave_out: bool = True) -> tuple[Matrix, Matrix]:
         """A, and F of each labelled row from the other labels, in closed form. Many labels need no l×l matrix. Hiding
         label i subtracts 2 z zᵀ/d from the system and z yᵀ from its right side; by Sherman and Morrison's formula zA

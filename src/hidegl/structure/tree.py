@@ -1,4 +1,4 @@
-"""§3.2: the graph over the high-dense points, a minimum-cost spanning tree, and its Laplacian."""
+"""§3.2: the graph over the high-dense points, a minimum-cost spanning tree."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from hidegl.rows.arrays import on_host, operations
-
-
-def spanning_tree(C: NDArray[np.float64]) -> sp.csr_array:
-    """G (k, k), symmetric, of zeros and ones: a tree over the points with the least Σ ‖c_r − c_s‖²."""
-    heads, tails = on_host(tree_edges(C))
-    return adjacency(heads, tails, len(C))
+from hidegl.rows.arrays import operations
 
 
 def tree_edges(C: Any) -> tuple[Any, Any]:
-    """The two ends of each edge of that tree, on the device of the points.
+    """The two ends of each edge of a tree over the points with the least Σ ‖c_r − c_s‖², on the device of the points.
 
     Prim's algorithm instead of the paper's Kruskal: on a complete graph it need not sort k² edges. Coincident points
     are joined by edges of length 0, which scipy's `minimum_spanning_tree` would read as "no edge".
@@ -44,11 +38,6 @@ def checked_tree(ends: NDArray[np.intp], k: int) -> sp.csr_array:
 def edges(G: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:
     """The two ends of each edge, each edge once."""
     return sp.triu(G).nonzero()
-
-
-def laplacian(G: sp.csr_array) -> sp.csr_array:
-    """L = diag(G1) − G."""
-    return sp.csr_array(sp.diags_array(G.sum(axis=1)) - G)
 
 
 def tree_cost(C: Any, tree: tuple[Any, Any]) -> Any:
