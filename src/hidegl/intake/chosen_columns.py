@@ -179,9 +179,7 @@ def of_text(table: Table, text: list[str], left_out: dict[str, str], wanted: lis
     """The columns of text that the user named."""
     if wanted:
         raise UsageError(
-            f"excludes {option_name('columns')}, which takes texts too, by their words",
-            "conflict",
-            "--text",
+            f"excludes {option_name('columns')}, which takes texts too, by their words", "conflict", "--text"
         )
     for name in text:
         if name in left_out:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from hidegl.basics.errors import OperationError, UsageError, joined_names
-from hidegl.files.arrow import sound
+from hidegl.files.documents import read_arrow
 from hidegl.files.tables import MemoryTable
 from hidegl.files.writing import Block, arrow_tables
 
@@ -65,13 +65,7 @@ def read_object(path: Path) -> dict[str, Any]:
 def read_stream(path: Path) -> pa.Table:
     if not path.is_file():
         raise OperationError(f"is missing, which {STATE} names", "damaged", path)
-    with pa.memory_map(str(path)) as source:
-        try:
-            table = pa.ipc.open_stream(source).read_all()
-        except pa.ArrowInvalid:
-            source.seek(0)
-            table = pa.ipc.open_file(source).read_all()
-    return sound(table, path)
+    return read_arrow(path).table
 
 
 def named_classes(column: pa.ChunkedArray, names: list[str], where: str) -> pa.ChunkedArray:
