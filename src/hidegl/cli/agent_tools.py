@@ -38,7 +38,7 @@ Labels = list[str] | None
 Answers = dict[str, str] | None
 
 
-class Given(NamedTuple):
+class CallInputs(NamedTuple):
     """The labels of a call, and how its texts and images become vectors."""
 
     labels: Labels
@@ -97,7 +97,7 @@ class AgentTools:
         with self._at_work():
             if not 1 <= n <= MOST_EXAMPLES:
                 raise UsageError(f"n must be 1 to {MOST_EXAMPLES}, got {n}", "wrong-value")
-            task = self._task_of(data, Given(labels, answers, text, embedder))
+            task = self._task_of(data, CallInputs(labels, answers, text, embedder))
             out = None if output is None else self._output(output, task, TABLE)
             found = suggest(task, n)
             rows = [one.row for one in found]
@@ -120,7 +120,7 @@ class AgentTools:
         doccano, argilla, prodigy, spacy, pred-probs). Returns counts, the expected accuracy, the least confident rows.
         """
         with self._at_work():
-            result, out, form = self._prepared(data, output, format, Given(labels, answers, text, embedder))
+            result, out, form = self._prepared(data, output, format, CallInputs(labels, answers, text, embedder))
             tally = write_fitted(LabelledOutput(out, form), result.task, result.model)
             return {**self._facts(result, tally), "wrote": [self._shown(out)]}
 
@@ -142,7 +142,7 @@ class AgentTools:
         with self._at_work():
             if not 0 < precision <= 1:
                 raise UsageError(f"precision must be above 0 and at most 1, got {precision:g}", "wrong-value")
-            result, out, form = self._prepared(data, output, format, Given(labels, answers, text, embedder))
+            result, out, form = self._prepared(data, output, format, CallInputs(labels, answers, text, embedder))
             left = None if review is None else self._output(review, result.task, TABLE)
             check_distinct({"output": out, "review": left}, {})
             acceptance = result.model.acceptance(precision)
@@ -166,7 +166,7 @@ class AgentTools:
     ) -> dict[str, Any]:
         """The given labels that are probably wrong: each is predicted from the other labels."""
         with self._at_work():
-            task = self._task_of(data, Given(labels, answers, text, embedder))
+            task = self._task_of(data, CallInputs(labels, answers, text, embedder))
             judged = audit(task)
             suspects = [one for one in judged if one.doubtful]
             shown = suspects[: max(1, min(n, MOST_EXAMPLES))]
@@ -188,7 +188,7 @@ class AgentTools:
     ) -> dict[str, Any]:
         """Write a report for people: one new HTML file with a map, what to review, and doubtful labels."""
         with self._at_work():
-            given = Given(labels, answers, text, embedder)
+            given = CallInputs(labels, answers, text, embedder)
             task = self._task_of(data, given)
             out = self._new(output)
             check_new_file(out, (".html", ".htm"), force=False, option="output")
@@ -245,7 +245,7 @@ class AgentTools:
             self._task = (key, read(path, labels, text=text, embedder=embedder, cache=False))
         return self._task[1]
 
-    def _task_of(self, data: str, given: Given) -> Task:
+    def _task_of(self, data: str, given: CallInputs) -> Task:
         """The data with the labels of columns and files, and the answers of the agent, by row number."""
         task = self._read(data, given.labels, given.text, given.embedder)
         if not given.answers:
@@ -256,14 +256,16 @@ class AgentTools:
         own = given.labels or [name for _, name in task.labels.places]
         return task_of(task, [*own, {int(row): name for row, name in given.answers.items()}], {})
 
-    def _labelled(self, task: Task, given: Given) -> Result:
+    def _labelled(self, task: Task, given: CallInputs) -> Result:
         """The labels of all rows; those of the last call, if it was the same."""
         key = (self._task and self._task[0], repr(given), None if task.y is None else task.y.tolist())
         if self._result is None or self._result[0] != key:
             self._result = (key, label(task))
         return self._result[1]
 
-    def _prepared(self, data: str, output: str, wanted: str | None, given: Given) -> tuple[Result, Path, OutputFormat]:
+    def _prepared(
+        self, data: str, output: str, wanted: str | None, given: CallInputs
+    ) -> tuple[Result, Path, OutputFormat]:
         """The labelled rows, and where they go, which is checked before any work is done."""
         task = self._task_of(data, given)
         form = NAMED[wanted] if wanted in NAMED else output_format(wanted, Path(output), self._inside(data))

@@ -90,13 +90,8 @@ def studio(
             show(place.address)
 
     with WaitingPage(place, source.title, opened) as waiting, watching(waiting.passed):
-        session = session_of(
-            tasks.Task.read(source, screen.notes, asked._replace(store=store)),
-            screen,
-            as_image,
-            effort=effort,
-            seed=seed,
-        )
+        task = tasks.Task.read(source, screen.notes, asked._replace(store=store))
+        session = session_of(task, screen, as_image, effort=effort, seed=seed)
     screen.note("labels", f"{len(session.store.labels()):,} in {session.store.path}")
     if not waiting.is_open:
         opened()
