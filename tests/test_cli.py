@@ -361,7 +361,9 @@ def test_an_audit_names_the_wrong_label(heaps, folder, capsys):
     hidegl("audit data.csv --labels kind -o audit.csv --json")
     answer = json.loads(capsys.readouterr().out)
     assert answer["doubtful"] == 1
-    assert answer["labels"][0] | {"suspicion": 1} == {
+    assert {name: value for name, value in answer["labels"][0].items() if name not in columns or name == "id"} | {
+        "suspicion": 1
+    } == {
         "row": 12,
         "id": "r12",
         "given": "right",

@@ -6,6 +6,8 @@ import gzip
 import json
 import re
 import struct
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pytest
 from commands import hidegl
 from hidegl import read_rows
 from hidegl.basics.errors import OperationError
+from hidegl.cli import main
 from hidegl.files.opening import open_table
 
 ROWS = 40
@@ -344,3 +347,29 @@ def test_a_lack_of_memory_is_never_taken_for_damage(error, tmp_path, monkeypatch
     said = capsys.readouterr().err
     assert "there is not enough memory" in said
     assert "damaged" not in said
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("libx.so: failed to map segment from shared object")])
+def test_a_lack_of_memory_while_starting_is_one_line(error, monkeypatch):
+    def fails():
+        raise error
+
+    monkeypatch.setattr("hidegl.cli.command_runner", fails)
+    with pytest.raises(SystemExit, match=r"^hidegl: there is not enough memory: close other programs$"):
+        main()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+@pytest.mark.parametrize("room", [700e6, 1.2e9, 1.7e9])
+def test_a_limit_of_memory_is_not_taken_for_damage(room, tmp_path):
+    (tmp_path / "data.csv").write_text("a,side\n" + "".join(f"{i % 7}.5,{'xy'[i % 2]}\n" for i in range(200)))
+    limited = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({room:.0f}, {room:.0f}));"
+        "import sys; sys.argv = ['hidegl', 'label', 'data.csv', '--labels', 'side', '-f'];"
+        "from hidegl.cli import main; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "damaged" not in ended.stderr
+    assert ended.returncode != 2
+    if ended.returncode == 1:
+        assert "not enough memory" in ended.stderr

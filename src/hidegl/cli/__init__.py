@@ -10,24 +10,38 @@ from typing import Any
 
 INTERRUPTED = "interrupted, nothing was left half-written"
 
+NO_MEMORY = "hidegl: there is not enough memory: close other programs"
+
+NO_ROOM = ("failed to map segment", "cannot allocate memory")
+"""Words of the system if a library does not fit into memory."""
+
 INTERRUPTED_CODE = 130
 """The exit code after Ctrl-C, as in shells."""
 
 
 def main() -> None:
     """Run the command line: the entry point of `hidegl` and `python -m hidegl`."""
+    try:
+        sys.exit(started()(sys.argv[1:]))
+    except MemoryError:  # while modules are imported, or an error is printed
+        sys.exit(NO_MEMORY)
+
+
+def started() -> Callable[[list[str]], int]:
+    """What runs a command, after the imports, which Ctrl-C ends at once."""
     signal.signal(signal.SIGINT, stop)
     try:
-        run = command_runner()
+        return command_runner()
     except ImportError as error:
+        if any(words in str(error).lower() for words in NO_ROOM):
+            sys.exit(NO_MEMORY)
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
         if sys.argv[1:] != ["demo"]:
             sys.exit("hidegl: the command line needs more packages: pip install 'hidegl[cli]'")
-        run = plain_demo
+        return plain_demo
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(run(sys.argv[1:]))
 
 
 def command_runner() -> Callable[[list[str]], int]:

@@ -209,7 +209,7 @@ def show_acceptance(screen: Screen, acceptance: Acceptance | None) -> dict[str, 
 
 def described_group(task: Task, group: UnfamiliarGroup) -> str:
     """A sentence about a group of rows without labels."""
-    described = named_rows(task, group.examples[:1])
+    described = named_rows(task, group.examples[:1], most=0)
     *_, last = described.values()
     example = f"row {group.examples[0]:,}"
     if len(described) > 1 and last[0] not in (None, ""):
