@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +86,16 @@ def with_texts(task: Task, embedder: TextEmbedder, names: list[str], notes: Note
     return task
 
 
+def check_as_many(names: list[str], learned: Sequence[str]) -> None:
+    """Raise an error unless the user names as many columns as the model learned from."""
+    if len(names) != len(learned):
+        rule = f"must name {len(learned)} columns, in the order {joined_names(learned)}, got {len(names)}"
+        raise UsageError(rule, "wrong-shape", "--columns")
+
+
 def with_both(task: Task, embedder: TableWithText, names: list[str], notes: Notes, options: InputOptions) -> Task:
     """A text, which is named first, and other columns."""
-    if len(names) != len(embedder.columns):
-        raise UsageError(
-            f"must name {len(embedder.columns)} columns, in the order {joined_names(embedder.columns)}, got "
-            f"{len(names)}",
-            "wrong-shape",
-            "--columns",
-        )
+    check_as_many(names, embedder.columns)
     text, others = names[0], names[1:]
     kinds = {text: Kind("text"), **embedder.table.kinds_of(others)}
     task.columns = Columns(names, "table", kinds=kinds, text=text)
@@ -107,13 +109,7 @@ def with_both(task: Task, embedder: TableWithText, names: list[str], notes: Note
 
 def with_table(task: Task, encoder: TableEncoder, names: list[str], notes: Notes) -> Task:
     """Match columns with other names, in the order in which the user names them."""
-    if len(names) != len(encoder.input_names):
-        raise UsageError(
-            f"must name {len(encoder.input_names)} columns, in the order of those that the model learned "
-            f"from, got {len(names)}",
-            "wrong-shape",
-            "--columns",
-        )
+    check_as_many(names, encoder.input_names)
     task.columns = Columns(names, "table", kinds=encoder.kinds_of(names))
     if stays_on_disk(task.table, task.columns) and not encoder.is_scaled:
         task.rows = read_rows(task.source.pattern, names)

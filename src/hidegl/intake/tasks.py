@@ -95,16 +95,7 @@ class Task:
         table, id_column = opened(source, options), options.id_column
         if id_column is not None:
             check_id(table, id_column)
-        weak = find_weak(table, options.weak, id_column, options.encoding)
-        given = find_labels(
-            table,
-            options.labels or (),
-            id_column,
-            merge_names=options.merge_names,
-            encoding=options.encoding,
-            others=weak.columns,
-        )
-        weak = in_words_of(given, weak)
+        given, weak = labels_and_sources(table, options, id_column)
         if options.store is not None and options.store.exists():
             given.columns += [name for name in taken_over(table, options.store) if name not in given.columns]
         chosen = choose_columns(
@@ -138,15 +129,7 @@ class Task:
         options.refuse(*of_tables, why=f"is for tables, but {source} contains images")
         everything = image_rows.all_paths(source)
         id_column = None if isinstance(source, MemorySource) else image_rows.PATH
-        given = find_labels(
-            everything,
-            options.labels or (),
-            id_column,
-            merge_names=options.merge_names,
-            encoding=options.encoding,
-            folders=image_rows.folders_of(source, everything),
-        )
-        weak = in_words_of(given, find_weak(everything, options.weak, id_column, options.encoding))
+        given, weak = labels_and_sources(everything, options, id_column, image_rows.folders_of(source, everything))
         if not weak.sources:
             given.require(options.labels_to, source)
         found, embedder = image_rows.learned(source, notes, options.embedder or "auto", cached=options.cache)
@@ -318,6 +301,16 @@ class Task:
         """The columns of text that rows are about: those that are learned from, or else the longest text."""
         hidden = (self.own_id, *self.labels.columns, *own_columns(self.table))
         return self.columns.texts or text_about(self.table, [name for name in self.table.names if name not in hidden])
+
+
+def labels_and_sources(
+    table: Table, options: InputOptions, id_column: str | None, folders: NDArray[Any] | None = None
+) -> tuple[GivenLabels, WeakGiven]:
+    """The given labels, and weak sources with classes of the same names."""
+    weak = find_weak(table, options.weak, id_column, options.encoding)
+    how: dict[str, Any] = {"merge_names": options.merge_names, "encoding": options.encoding, "folders": folders}
+    given = find_labels(table, options.labels or (), id_column, others=weak.columns, **how)
+    return given, in_words_of(given, weak)
 
 
 def is_unique(column: pa.ChunkedArray) -> bool:
