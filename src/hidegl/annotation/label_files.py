@@ -68,7 +68,7 @@ def owned(path: Path) -> sqlite3.Connection:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         lock.close()
-        if "locked" in str(error):
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             raise UsageError("is open in another Studio: use its page, or end it first", "in-use", path) from error
         raise OperationError(f"cannot write {path}: {error}", "cannot-write") from error
     return lock
