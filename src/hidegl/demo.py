@@ -69,11 +69,7 @@ METHODS: dict[str, Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]] = {
 def main() -> None:
     moons, moon = make_three_moons(random_state=0)
     digits, digit = load_digits(return_X_y=True)
-    cases = [
-        Case("three-moon", moons, moon, 3),
-        Case("digits", digits, digit, 10),
-        Case("digits", digits, digit, 50),
-    ]
+    cases = [Case("three-moon", moons, moon, 3), Case("digits", digits, digit, 10), Case("digits", digits, digit, 50)]
     auto_labels(moons, cases[0].y)  # compiles the loops, once for this machine
 
     print("Accuracy on the unlabelled rows (default settings of each method), and seconds\n")

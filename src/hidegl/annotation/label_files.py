@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 
 from hidegl.annotation.label_events import checked_contents
 from hidegl.annotation.label_moves import begin_anew, move_rows, moves_in, upgrade
-from hidegl.annotation.label_schema import (
-    SCHEMA,
-    as_unreadable_error,
-    facts_of,
-    remembered_columns,
-    transaction,
-)
+from hidegl.annotation.label_schema import SCHEMA, as_unreadable_error, facts_of, remembered_columns, transaction
 from hidegl.annotation.row_keys import RowKeys
 from hidegl.basics.errors import OperationError, UsageError
 

@@ -18,19 +18,7 @@ from hidegl.cli.configuration import RepeatedOptions, use_file, without_file
 from hidegl.cli.inspecting import inspect
 from hidegl.cli.mcp_command import mcp
 from hidegl.cli.model_commands import predict, report
-from hidegl.cli.options import (
-    Accept,
-    Data,
-    Effort,
-    Force,
-    Format,
-    Json,
-    Output,
-    Quiet,
-    SaveOptions,
-    Seed,
-    with_inputs,
-)
+from hidegl.cli.options import Accept, Data, Effort, Force, Format, Json, Output, Quiet, SaveOptions, Seed, with_inputs
 from hidegl.cli.review import review
 from hidegl.cli.screen import Screen
 from hidegl.cli.studio import studio

@@ -23,9 +23,7 @@ INSTRUCTIONS = (
 )
 
 
-def mcp(
-    folder: Annotated[Path, typer.Argument(help="The folder that agents may use.", metavar="FOLDER")],
-) -> None:
+def mcp(folder: Annotated[Path, typer.Argument(help="The folder that agents may use.", metavar="FOLDER")]) -> None:
     """Serve the tools inspect, suggest, label, accept, audit and report to an agent, for the files below a folder.
 
     It speaks the Model Context Protocol on standard input and output. No other path is read or written, nothing leaves

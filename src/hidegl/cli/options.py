@@ -157,8 +157,7 @@ Accept = Annotated[
     ),
 ]
 SaveOptions = Annotated[
-    bool,
-    typer.Option("--save-options", help="Save the options of this command in hidegl.toml, for later ones here."),
+    bool, typer.Option("--save-options", help="Save the options of this command in hidegl.toml, for later ones here.")
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -40,13 +40,7 @@ WRITING, WRITING_PASSES, SECONDS_A_WRITTEN_ROW = "labelling and writing rows", 2
 
 
 def output_path(
-    task_path: Path,
-    given: Path | None,
-    name: str,
-    *,
-    force: bool,
-    to_edit: bool = False,
-    form: OutputFormat = TABLE,
+    task_path: Path, given: Path | None, name: str, *, force: bool, to_edit: bool = False, form: OutputFormat = TABLE
 ) -> Path:
     """The file to write: the given one, or one next to the input, in its format (CSV if a person will edit it).
 

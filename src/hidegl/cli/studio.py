@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hidegl.basics.errors import UsageError
-from hidegl.cli.options import (
-    Data,
-    Effort,
-    SaveOptions,
-    Seed,
-    with_inputs,
-)
+from hidegl.cli.options import Data, Effort, SaveOptions, Seed, with_inputs
 from hidegl.cli.screen import Screen
 
 if TYPE_CHECKING:

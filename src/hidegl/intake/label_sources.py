@@ -36,14 +36,7 @@ from hidegl.files.tables import MemoryTable, Table
 from hidegl.intake.answered_records import AnsweredRecords, placed_lines, rows_at, rows_by_content, with_answers
 from hidegl.intake.label_names import label_column
 from hidegl.intake.label_values import as_column, check_are_classes, known, load_label_array, parse_labels
-from hidegl.intake.labelled_rows import (
-    ANNOTATOR,
-    by_annotators,
-    placed,
-    rows_by_number,
-    rows_of_ids,
-    without_disputed,
-)
+from hidegl.intake.labelled_rows import ANNOTATOR, by_annotators, placed, rows_by_number, rows_of_ids, without_disputed
 
 Place = tuple[str, str]
 """("column", its name) or ("file", its path)."""

@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hidegl._version import __version__
-from hidegl.files.exchange.record_formats import (
-    QUESTION,
-    Answer,
-    Outcome,
-    RecordFormat,
-    Shown,
-    is_object,
-    one_label,
-)
+from hidegl.files.exchange.record_formats import QUESTION, Answer, Outcome, RecordFormat, Shown, is_object, one_label
 
 MODEL = f"hidegl {__version__}"
 
@@ -89,11 +81,7 @@ class LabelStudio(RecordFormat):
 
     def prediction(self, outcome: Outcome, data: dict[str, Any]) -> dict[str, Any]:
         """The proposal of a row, also where it is not accepted: people sort by `score`."""
-        return {
-            "model_version": MODEL,
-            "score": outcome.confidence,
-            "result": [self.result(outcome, data)],
-        }
+        return {"model_version": MODEL, "score": outcome.confidence, "result": [self.result(outcome, data)]}
 
     def result(self, outcome: Outcome, data: dict[str, Any]) -> dict[str, Any]:
         to_name, kind = self.controls.get(self.question, ("image" if "image" in data else "text", "choices"))
