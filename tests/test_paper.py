@@ -19,7 +19,7 @@ from hidegl.paper.oracle_search import DEFAULT_LABELLING, second_round
 from hidegl.paper.pages import Pages, accuracy_table
 from hidegl.paper.quoted import TABLES, VARIANTS, best_variant, label_counts, quoted, quoted_cells
 from hidegl.paper.sensitivity import curves
-from hidegl.paper.store import Store
+from hidegl.paper.store import Store, drop_cut_line
 from hidegl.paper.trials import missing_tasks
 
 DOCS = Path(__file__).parent.parent / "docs" / "paper"
@@ -184,3 +184,25 @@ def test_grids_are_small_where_fits_are_slow():
     assert len(baseline_settings("letter", "TVRF(1)")) < len(baseline_settings("usps", "TVRF(1)"))
     assert len(baseline_settings("mnist", "AGR(LAE)")) < len(baseline_settings("usps", "AGR(LAE)"))
     assert all(setting["n_anchors"] == 500 for setting in baseline_settings("emnist_digits", "AGR(LAE)"))
+
+
+def test_records_of_several_processes_are_all_stored(tmp_path, monkeypatch):
+    """One appends while another looks for a line that was cut."""
+    whole = tmp_path / "trials.jsonl"
+    whole.write_bytes(b"{}\n")
+    with whole.open("ab+") as file:
+
+        class Slow:
+            """Before it reads, another process has appended a line."""
+
+            def __getattr__(self, name):
+                return getattr(file, name)
+
+            def read(self, n):
+                found = file.read(n)
+                with whole.open("ab") as other:
+                    other.write(b"{}\n")
+                return found
+
+        drop_cut_line(Slow())
+        assert whole.read_bytes() == b"{}\n" * 2

@@ -55,8 +55,12 @@ class Store:
 
 
 def drop_cut_line(file: Any) -> None:
-    """Cut an append-only file after its last newline."""
-    size = file.seek(0, os.SEEK_END)
+    """Cut an append-only file after its last newline.
+
+    A file that ends with a newline is left alone, because another process may append to it at the same time.
+    """
+    size = end = file.seek(0, os.SEEK_END)
     while size and (file.seek(size - 1), file.read(1))[1] != b"\n":
         size -= 1
-    file.truncate(size)
+    if size < end:
+        file.truncate(size)
