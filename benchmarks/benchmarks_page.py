@@ -33,7 +33,6 @@ def tables() -> dict[str, str]:
     chosen = suggest_page.Accuracies(RECORDS.trials("suggest"))
     return {
         "mteb": mteb_table(),
-        "setfit": setfit_table(),
         "published": published_table(),
         "tables": compared.means_table(),
         "each_table": compared.each_table(),
@@ -42,6 +41,7 @@ def tables() -> dict[str, str]:
         "others": suggest_page.others_table(chosen),
         "intervals": suggest_page.intervals(RECORDS.trials("suggest")),
         "ten_million": ten_million_table(),
+        "loses": losses_table(compared, chosen),
     }
 
 
@@ -80,21 +80,6 @@ def mteb_table() -> str:
     return table(["texts", "published, logistic regression", *columns], rows)
 
 
-def setfit_table() -> str:
-    found, seconds = by_who("setfit"), by_who("setfit", "seconds")
-    columns = (protocols.LOGISTIC, "SetFit's procedure", "hidegl", "hidegl, tuned", "hidegl, tuned, new test rows")
-    rows = []
-    for name in protocols.SETFIT_SETS:
-        minutes = [seconds[name, who] for who in columns[1:4:2]]
-        if all(minutes):
-            means = [shown(found[name, who]) for who in columns]
-            draws = str(len(found[name, columns[1]]))
-            rows.append(
-                [name, published("setfit", name), *means, *(f"{mean(each) / 60:.1f}" for each in minutes), draws]
-            )
-    return table(["texts", "SetFit, published", *columns, "minutes: SetFit", "hidegl, tuned", "draws"], rows)
-
-
 def published(protocol: str, name: str) -> str:
     return str(protocols.PUBLISHED.get((protocol, name), "–"))
 
@@ -102,22 +87,30 @@ def published(protocol: str, name: str) -> str:
 # GraphLearning's draws of labels
 
 
-def published_table() -> str:
-    found: dict[tuple[str, int], list[float]] = defaultdict(list)
+PUBLISHED_COUNTS = (10, 20, 30, 40, 50)
+
+
+def by_published_draws() -> dict[tuple[str, int], dict[int, float]]:
+    """Accuracies on MNIST by method and number of labels, and by draw."""
+    found: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
     for r in [*RECORDS.trials("accuracy"), *RECORDS.trials("peers")]:
         if r["data"] == f"mnist{PUBLISHED}":
-            found[r.get("method", r.get("effort")), r["labels"]].append(r["accuracy"])
+            found[r.get("method", r.get("effort")), r["labels"]][r["draw"]] = r["accuracy"]
+    return found
+
+
+def published_table() -> str:
+    found = by_published_draws()
     methods = {
         **{effort: f'`AutoHiDeGL("{effort}")`' for effort in ("quick", "default", "best")},
         **{method: method for method in ("Poisson", "PoissonMBO, equal shares", "PoissonMBO, true shares")},
     }
-    counts = (10, 20, 30, 40, 50)
     rows = [
-        [title, *(shown(found[method, n], 100) for n in counts)]
+        [title, *(shown([*found[method, n].values()], 100) for n in PUBLISHED_COUNTS)]
         for method, title in methods.items()
-        if any(found[method, n] for n in counts)
+        if any(found[method, n] for n in PUBLISHED_COUNTS)
     ]
-    return table(["method", *(f"{n // 10} per class" for n in counts)], rows)
+    return table(["method", *(f"{n // 10} per class" for n in PUBLISHED_COUNTS)], rows)
 
 
 # Tables
@@ -157,7 +150,29 @@ class Compared:
                     if cells:
                         title = f"{per_class}, {KINDS[kind]} ({len({cell[0] for cell in cells})} tables)"
                         rows.append([title, *self._bold(cells, methods)])
-        return table(["labels per class", *self.methods], rows)
+        return table(["labels per class", *self.methods], rows) + self._draws()
+
+    def _draws(self) -> str:
+        """What the means are over."""
+        numbers = sorted({len(values) for values in self._found.values()})
+        if not numbers:
+            return ""
+        several = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        left_out = "" if tables_compared.TABPFN in self.methods else " TabPFN has no stored result yet."
+        return f"\n\nDraws of labels for each cell: {several}.{left_out}"
+
+    def worst(self, number: int, kind: str = "balanced", per_class: int = 10) -> list[list[str]]:
+        """The tables on which another method is furthest ahead of hidegl: ours, the best of the others, its name."""
+        found = []
+        for cell in self.cells:
+            others = {who: self.mean(who, cell) for who in self.methods[1:]}
+            best, ours = max(others, key=lambda who: others[who] or 0), self.mean(tables_compared.OURS, cell)
+            if cell[1:] == (kind, per_class) and ours is not None:
+                found.append((others[best] - ours, cell[0], ours, others[best], best))
+        return [
+            [f"table {name}, {per_class} per class", f"{ours:.1f}", f"{theirs:.1f}", who]
+            for _, name, ours, theirs, who in sorted(found, reverse=True)[:number]
+        ]
 
     def _bold(self, cells: list[Cell], methods: list[str]) -> list[str]:
         means = {who: mean(self.mean(who, cell) or 0 for cell in cells) for who in methods}
@@ -217,6 +232,35 @@ def hundred_million() -> str:
         f"rows more cost `quick` {a_million:.1f} CPU seconds, because the points are learned on a sample.",
     )
     return "\n\n" + "\n".join(sentences)
+
+
+# Where hidegl loses
+
+
+def losses_table(compared: Compared, chosen: suggest_page.Accuracies) -> str:
+    """Where another method is ahead, on this page."""
+    rows = []
+    texts = by_who("mteb")
+    for name in protocols.MTEB_SETS:
+        ours, theirs = texts[name, protocols.TRANSDUCTIVE], texts[name, protocols.LOGISTIC]
+        if ours and theirs and mean(theirs) > mean(ours):
+            rows.append([f"texts {name}, 8 per class", f"{mean(ours):.1f}", f"{mean(theirs):.1f}", protocols.LOGISTIC])
+    digits = by_published_draws()
+    for n in PUBLISHED_COUNTS:
+        for method in ("Poisson", "PoissonMBO, equal shares"):
+            both = digits["default", n].keys() & digits[method, n].keys()
+            ours, theirs = ([digits[who, n][draw] for draw in both] for who in ("default", method))
+            if both and mean(theirs) > mean(ours):
+                title = f"MNIST, {n // 10} per class ({len(both)} draws)"
+                rows.append([title, f"{mean(ours):.1f}", f"{mean(theirs):.1f}", method])
+    rows += compared.worst(10)
+    for what, sets, few, many in suggest_page.WORTH:
+        ours, theirs = (
+            chosen.over(sets, *choice) for choice in ((suggest_page.OURS, few), (suggest_page.RANDOM, many))
+        )
+        if "–" not in (ours, theirs) and float(theirs) > float(ours):
+            rows.append([f"{what}: {few} chosen per class", ours, theirs, f"{many} random per class"])
+    return table(["where", "hidegl", "the other", "who"], rows)
 
 
 if __name__ == "__main__":

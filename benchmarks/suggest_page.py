@@ -89,13 +89,16 @@ def choices_table(results: Accuracies) -> str:
     return "\n".join(lines)
 
 
+WORTH = (
+    ("the four sets of ten digits", DIGITS, 1, 5),
+    ("the four sets of ten digits", DIGITS, 2, 15),
+    ("Letter, Banking77 and TREC-6", OTHERS, 2, 8),
+)
+
+
 def worth_table(results: Accuracies) -> str:
     lines = ["| on average over | chosen | random |", "|---|---|---|"]
-    for what, sets, few, many in (
-        ("the four sets of ten digits", DIGITS, 1, 5),
-        ("the four sets of ten digits", DIGITS, 2, 15),
-        ("Letter, Banking77 and TREC-6", OTHERS, 2, 8),
-    ):
+    for what, sets, few, many in WORTH:
         ours, theirs = results.over(sets, OURS, few), results.over(sets, RANDOM, many)
         lines.append(row(what, [f"{few} per class: {ours} %", f"{many} per class: {theirs} %"]))
     return "\n".join(lines)
