@@ -111,7 +111,7 @@ def test_the_tables_of_weak_sources_are_those_of_the_stored_results():
     found = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     assert found.stdout == "True"
     text = (ROOT / "docs" / "sources.md").read_text()
-    assert all(f"<!-- {name} -->\n|" in text for name in ("one", "honest", "several", "names", "people"))
+    assert all(f"<!-- {name} -->\n|" in text for name in ("one", "honest", "several", "names", "people", "joined"))
 
 
 def test_every_result_says_what_it_was_measured_on():

@@ -44,9 +44,12 @@ def test_familiar_rows_are_labelled_as_if_all_had_been_fitted(fitted):
 
 def test_new_rows_may_have_labels_and_new_classes(fitted):
     X, y = rows_of(200, 3, classes=4)
-    with pytest.warns(UserWarning, match="are far from every group: fit again with all rows"):
+    with pytest.warns(UserWarning, match="are far from every group: look at far_rows_, and fit again"):
         fitted.extend(X, np.where(np.arange(200) < 40, y, -1))
     assert fitted.classes_.tolist() == [0, 1, 2, 3]
+    far = np.isin(np.arange(400, 600), fitted.far_rows_)
+    assert np.mean(far[y == 3]) > 0.8
+    assert np.mean(far[y < 3]) < 0.15
     assert np.mean(fitted.transduction_[400:] == y) > 0.9
 
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from harness import DOCS, RECORDS
 from hidegl import AutoHiDeGL
+from hidegl.basics.whole_files import replacing
 from hidegl.questions.acceptance import expected_calibration_error
 from processes import heavy_first, in_processes, option
 
@@ -85,6 +86,12 @@ def run_quietly(run: Callable[[list[Cell]], None], cells: list[Cell]) -> None:
 def print_all(records: list[Record]) -> None:
     for one in records:
         print({key: value for key, value in one.items() if key != "machine"})
+
+
+def replace_all(store: str, records: list[Record]) -> None:
+    """Write the records of a store anew."""
+    with replacing(RECORDS.folder / f"{store}.jsonl") as file:
+        file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records).encode())
 
 
 # Rows

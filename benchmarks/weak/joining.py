@@ -1,18 +1,15 @@
-"""New rows that join a fit, against one fit of all; and rows of a new kind.
+"""New rows that join a fit, against one fit of all.
 
     HIDEGL_DATA=folder python benchmarks/weak/joining.py run FIRST LAST [DATA ...] [--jobs N]
     python benchmarks/weak/joining.py show FIRST LAST
 
 `run` appends a line for each set and draw to results/joining.jsonl. 1,000 rows with a few labels per class are fitted,
-and nine times 1,000 rows join them by `extend`; the same 10,000 rows with the same labels are also fitted at once. For
-rows of a new kind, one class in five is left out of 1,000 rows, and 1,000 others with all classes are asked about: a
-row is noticed if its familiarity is below 1, as in the output of `hidegl predict`.
+and nine times 1,000 rows join them by `extend`; the same 10,000 rows with the same labels are also fitted at once.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 from itertools import product
 from typing import Any
 
@@ -52,29 +49,7 @@ def run(cells: list[Cell]) -> None:
         whole = AutoHiDeGL("quick", random_state=draw).fit(X, np.concatenate([given, np.full(len(y) - STEP, -1)]))
         record: dict[str, Any] = {"data": name, "draw": draw, "seconds": round(seconds, 2)}
         record |= {"joined": percent(model.transduction_, y, free), "at_once": percent(whole.transduction_, y, free)}
-        RECORDS.append(STORE, [record | of_new_kind(X, y, SETS[name], draw)])
-
-
-def of_new_kind(X: Any, y: Any, per_class: int, draw: int) -> dict[str, Any]:
-    """How many rows of classes that the fit does not have are noticed, and how many others."""
-    c = int(y.max()) + 1
-    left_out = np.random.default_rng(draw).choice(c, max(c // 5, 1), replace=False)
-    known = np.flatnonzero(~np.isin(y, left_out))[:STEP]
-    new = np.setdiff1d(np.arange(len(y)), known)[:STEP]
-    labels = y[known]
-    classes = np.unique(labels)
-    chosen = draw_labels(np.searchsorted(classes, labels), per_class * len(classes), seed=draw, kind="balanced")
-    model = AutoHiDeGL("quick", random_state=draw).fit(X[known], hide_labels(labels, chosen))
-    is_new, noticed = np.isin(y[new], left_out), model.familiarity(X[new]) < 1
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        model.extend(X[new])
-    return {
-        "new_rows": int(is_new.sum()),
-        "recall": round(100 * float(noticed[is_new].mean()), 1),
-        "false_alarms": round(100 * float(noticed[~is_new].mean()), 1),
-        "warned": any("far from every group" in str(one.message) for one in said),
-    }
+        RECORDS.append(STORE, [record])
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from harness import RECORDS, with_tables
 from hidegl.basics.whole_files import replacing
 
 SOURCES, NAMES, SEVERAL, PEOPLE = "weak_sources", "class_names", "several_sources", "annotators"
+JOINING, KINDS = "joining", "new_kinds"
 OF_ONE = {
     "given": "given labels alone",
     "logistic": "logistic regression on them",
@@ -54,6 +55,7 @@ def tables() -> dict[str, str]:
         "several": of_several(records(SEVERAL)),
         "names": of_names(records(NAMES)),
         "people": of_people(records(PEOPLE)),
+        "joined": of_joining(records(JOINING), records(KINDS)),
     }
 
 
@@ -94,7 +96,7 @@ def of_honesty(found: list[Record]) -> str:
             inside = mean(one["low"] <= one["truth"] <= one["high"] for one in own)
             bias = mean(one["expected"] - one["ours"] for one in own)
             within = mean(one["expected_low"] <= one["ours"] <= one["expected_high"] for one in own)
-            below = sum(one.get("given", 0) - one["ours"] > 0.5 for one in own) if n else None
+            losses = [one["given"] - one["ours"] for one in own] if n else []
             lost = sum(worse_than_best_source(one) for one in own)
             head = [str(n), "all" if share == 1 else f"{share:.0%}", str(len(own))]
             lines.append(
@@ -104,7 +106,7 @@ def of_honesty(found: list[Record]) -> str:
                     f"{inside:.0%}",
                     f"{bias:+.1f}",
                     f"{within:.0%}",
-                    "–" if below is None else str(below),
+                    f"{sum(loss > 0.5 for loss in losses)}, at most {max(max(losses), 0):.1f}" if losses else "–",
                     str(lost),
                 ]
             )
@@ -155,6 +157,23 @@ def of_people(found: list[Record]) -> str:
         lines.append([TITLES[name], *who, *merged, *elsewhere])
     heads = ["rows", "anna", "ben", "chris", "majority", "Dawid–Skene", "hidegl"]
     return table([*heads, "other rows: majority", "Dawid–Skene", "hidegl"], lines)
+
+
+def of_joining(found: list[Record], kinds: list[Record]) -> str:
+    """Accuracy of rows that join, and how many rows of a new kind are noticed."""
+    lines = []
+    for name in sorted({one["data"] for one in found}):
+        own, of_kinds = ([one for one in part if one["data"] == name] for part in (found, kinds))
+        accuracies = [f"{mean(one[key] for one in own):.1f}" for key in ("joined", "at_once")]
+        differences = [one["joined"] - one["at_once"] for one in own]
+        noticed = ["–"] * 3
+        if of_kinds:
+            noticed = [f"{mean(one[key] for one in of_kinds):.1f} %" for key in ("recall", "false_alarms")]
+            noticed.append(f"{sum(one['warned'] for one in of_kinds)} of {len(of_kinds)}")
+        spread = f"{min(differences):+.1f} to {max(differences):+.1f}"
+        lines.append([TITLES[name], *accuracies, spread, *noticed])
+    heads = ["rows", "joined", "fitted at once", "difference", "rows of a new kind noticed", "false alarms"]
+    return table([*heads, "warned of many"], lines)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Three annotators of different quality on the same 300 rows.
 
     HIDEGL_DATA=folder python benchmarks/weak/people.py run FIRST LAST [DATA ...] [--jobs N]
+    python benchmarks/weak/people.py peers
     python benchmarks/weak/people.py show FIRST LAST
 
 `run` appends a line for each set and draw to results/annotators.jsonl. The annotators are right in 95, 75 and 55 % of
@@ -11,11 +12,12 @@ from them, with the majority (the first of several classes) and with Dawid and S
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from typing import Any
 
 import numpy as np
-from common import Cell, Codes, command_line, majority, percent, print_all, rows_of, said
+from common import Cell, Codes, command_line, majority, percent, print_all, replace_all, rows_of, said
 from several import by_peers
 
 from harness import RECORDS
@@ -27,6 +29,9 @@ RIGHT = {"anna": 0.95, "ben": 0.75, "chris": 0.55}
 
 
 def main() -> None:
+    if sys.argv[1] == "peers":
+        add_peers()
+        return
     command_line(STORE, ("data", "draw"), cells, run, print_all, shared=1)
 
 
@@ -38,11 +43,9 @@ def run(cells: list[Cell]) -> None:
     """Cells of the same set."""
     name = cells[0][0]
     X, y = rows_of(name)
-    c, model = int(y.max()) + 1, AutoHiDeGL("quick", random_state=0).fit(X)
+    model = AutoHiDeGL("quick", random_state=0).fit(X)
     for _, draw in cells:
-        rng = np.random.default_rng([draw, 9])
-        rows = np.sort(rng.choice(len(y), N_ROWS, replace=False))
-        votes = np.stack([said(y[rows], right, "uniform", 1.0, rng) for right in RIGHT.values()], axis=1)
+        rows, votes = answers(y, draw)
         agreed = (votes == votes[:, :1]).all(axis=1)
         weak = {who: on_rows(np.where(agreed, -1, votes[:, i]), rows, len(y)) for i, who in enumerate(RIGHT)}
         model.relabel(on_rows(np.where(agreed, votes[:, 0], -1), rows, len(y)), weak=weak)
@@ -56,11 +59,39 @@ def run(cells: list[Cell]) -> None:
             on_disputed, n = source.accuracy * (~agreed).sum(), len(rows)
             record[f"{source.name}: estimated"] = round(100 * (agreed.sum() + on_disputed) / n, 2)
             record[f"{source.name}: right"] = percent(votes[:, i], y[rows], np.arange(n))
-        for method, merged in {"majority": majority(votes, c), **by_peers(votes, c, ["crowdkit"])}.items():
-            found = model.relabel(on_rows(merged, rows, len(y)), weak={}).transduction_
-            record[method] = percent(merged, y[rows], np.arange(len(rows)))
-            record[f"{method}_elsewhere"] = percent(found, y, others)
+        c = int(y.max()) + 1
+        record |= of_merged(model, y, rows, {"majority": majority(votes, c), **by_peers(votes, c, ["crowdkit"])})
         RECORDS.append(STORE, [record])
+
+
+def answers(y: Codes, draw: int) -> tuple[Codes, Codes]:
+    """The rows with answers, and the answer of each person (n, people)."""
+    rng = np.random.default_rng([draw, 9])
+    rows = np.sort(rng.choice(len(y), N_ROWS, replace=False))
+    return rows, np.stack([said(y[rows], right, "uniform", 1.0, rng) for right in RIGHT.values()], axis=1)
+
+
+def of_merged(model: AutoHiDeGL, y: Codes, rows: Codes, merged: dict[str, Codes]) -> dict[str, float]:
+    """How many merged labels of each method are right, and of the labels of other rows that follow from them."""
+    found, others = {}, np.setdiff1d(np.arange(len(y)), rows)
+    for method, labels in merged.items():
+        model.relabel(on_rows(labels, rows, len(y)), weak={})
+        found[method] = percent(labels, y[rows], np.arange(len(rows)))
+        found[f"{method}_elsewhere"] = percent(model.transduction_, y, others)
+    return found
+
+
+def add_peers() -> None:
+    """Add crowd-kit's model to stored records that were made where it was not installed."""
+    records = RECORDS.trials(STORE)
+    for name in dict.fromkeys(one["data"] for one in records if "crowdkit" not in one):
+        X, y = rows_of(name)
+        model = AutoHiDeGL("quick", random_state=0).fit(X)
+        for one in records:
+            if one["data"] == name and "crowdkit" not in one:
+                rows, votes = answers(y, one["draw"])
+                one |= of_merged(model, y, rows, by_peers(votes, int(y.max()) + 1, ["crowdkit"]))
+    replace_all(STORE, records)
 
 
 def on_rows(labels: Codes, rows: Codes, n: int) -> Codes:

@@ -14,7 +14,6 @@ other methods know nothing of a row, it has no label and counts as wrong. The si
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 import time
 from dataclasses import replace
@@ -23,12 +22,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import MOST_ROWS, Cell, Codes, command_line, judged, majority, percent, print_all, rows_of, said, texts_of
+from common import (
+    MOST_ROWS,
+    Cell,
+    Codes,
+    command_line,
+    judged,
+    majority,
+    percent,
+    print_all,
+    replace_all,
+    rows_of,
+    said,
+    texts_of,
+)
 from names import names_of
 
 from harness import RECORDS
 from hidegl import AutoHiDeGL
-from hidegl.basics.whole_files import replacing
 from hidegl.datasets import draw_labels, hide_labels
 from hidegl.embedding import TextEmbedder
 from hidegl.intake.class_names import nearest_names, readable
@@ -179,8 +190,7 @@ def add_peers() -> None:
                 votes[head] = by_peers(labels, int(y.max()) + 1, missing)
             free = np.setdiff1d(np.arange(len(y)), rows_with_labels(y, one["given_labels"], one["draw"]))
             one |= {name: percent(codes, y, free) for name, codes in votes[head].items()}
-    with replacing(RECORDS.folder / f"{STORE}.jsonl") as file:
-        file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in records).encode())
+    replace_all(STORE, records)
 
 
 if __name__ == "__main__":

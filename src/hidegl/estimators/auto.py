@@ -97,6 +97,8 @@ class AutoHiDeGL(CalibratedModel):
         The share of labels that are expected to be right, of those that were not given: `mean`, `low` and `high`.
     sources_ : tuple of JudgedSource
         Estimates for each weak source, such as its `agreement` with given labels and its `accuracy`.
+    far_rows_ : array
+        The rows of the last `extend`, by number, that are unlike all before; of familiar rows, one in twenty is.
     settings_ : dict
         The chosen settings; `summary()` describes them.
     n_features_in_ : int
@@ -176,15 +178,18 @@ class AutoHiDeGL(CalibratedModel):
     def extend(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Add new rows after those of the fit, and label all rows again. Points are learned again only when there are
         twice as many rows as they were learned from. X is as in `predict`, and y has labels of the new rows, or is
-        None. Weak sources have no labels for them. There is a warning if many new rows are unlike those of the fit.
+        None. Weak sources have no labels for them. `far_rows_` are the new rows that are unlike all rows of the fit;
+        there is a warning if there are many.
         """
         check_is_fitted(self)
         new, learned = self._prepared(X).persist(), self._learned
         labels = extended_labels(self.given_labels_.of_present_classes, new.n_rows, y)
-        if learned.rows is not None:
-            warn_of_far(are_far(learned.rows, new))
+        far = np.zeros(new.n_rows, dtype=bool) if learned.rows is None else are_far(learned.rows, new)
+        warn_of_far(far)
         with BLAS_THREADS.one_each():
-            return self._label(labels, learned.followed_by(new), self._sources.said)
+            self._label(labels, learned.followed_by(new), self._sources.said)
+        self._fit.cache["far"] = labels.n_rows - new.n_rows + np.flatnonzero(far)
+        return self
 
     def _check_parameters(self) -> None:
         check_name("effort", self.effort, EFFORTS)

@@ -31,6 +31,14 @@ class CalibratedModel(Model):
     """A model with calibrated confidences: of the labels with a confidence of p, a share of p is right."""
 
     @property
+    def far_rows_(self) -> NDArray[np.intp]:
+        """The numbers of the rows that the last `extend` added and that are unlike all rows before it, perhaps of a new
+        kind. Of familiar rows, one in twenty is among them. There are none after `relabel`.
+        """
+        self._require_fit("far_rows_")
+        return self._fit.cache.get("far", np.empty(0, dtype=np.intp))
+
+    @property
     def sources_(self) -> tuple[JudgedSource, ...]:
         """Estimates for each weak source: its number of rows, its agreement with given labels, its accuracy, and the
         classes that it confuses.

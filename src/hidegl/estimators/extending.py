@@ -17,10 +17,13 @@ from hidegl.spreading.labelling import Spreader
 from hidegl.spreading.labels import Labels, to_array
 from hidegl.structure.structure import PointSums, Structure
 
-COMPARED_ROWS, FAR, WORTH_WARNING = 4_000, 0.99, 0.05
+COMPARED_ROWS, FAR, WORTH_WARNING = 4_000, 0.95, 0.1
 """A new row is far if its distance to the nearest of COMPARED_ROWS rows exceeds the FAR quantile of these distances
-among the rows of the fit. There is a warning if this share of the new rows is far.
+among the rows of the fit. So one familiar row in twenty is far. There is a warning if twice this share is, and
+more than chance explains by DEVIATIONS standard deviations.
 """
+
+DEVIATIONS = 4.0
 
 
 def extended_spreaders(spreaders: Sequence[Spreader], new: Rows) -> tuple[Spreader, ...]:
@@ -59,8 +62,9 @@ def are_far(rows: Rows, new: Rows) -> NDArray[np.bool_]:
 
 def warn_of_far(far: NDArray[np.bool_]) -> None:
     """Warn if many new rows are far from those of the fit."""
-    if (share := float(far.mean())) > WORTH_WARNING:
-        warn_user(f"{share:.0%} of the new rows are far from every group: fit again with all rows")
+    share, by_chance = float(far.mean()), DEVIATIONS * np.sqrt(FAR * (1 - FAR) / len(far))
+    if share > max(WORTH_WARNING, 1 - FAR + by_chance):
+        warn_user(f"{share:.0%} of the new rows are far from every group: look at far_rows_, and fit again")
 
 
 def nearest_squared(X: Any, others: Any) -> Any:
