@@ -2,7 +2,7 @@
 
 The points are clustered into cells, and each cell lists the points nearest to its centre. A row is compared with the
 points that its cell lists. Rows of the same cell are compared with them by one matrix product. Lists are as long as it
-takes to find 99.8 % of the nearest points, and the distances to the points that are found are exact.
+takes to find nearly all of the nearest points, and the distances to the points that are found are exact.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ product of all points is faster than distances one by one.
 MOST_NEAREST = 32
 """The maximum number of nearest points for which the index is used. For more, rows are compared with all points."""
 
-FOUND, TRIED = 0.998, 256
-"""The share of the nearest points that must be found, tested on this number of points instead of rows."""
+FOUND, MARGIN, TRIED = 0.99, 4, 256
+"""Lists are MARGIN times as long as it takes to find this share of the nearest points, tested on this number of points
+instead of rows. A few points lie between clusters, where no rows are, and should not make all lists long.
+"""
 
 PRODUCT_NUMBERS = 250_000
 """This number of entries of a product of rows and points is computed at a time, so that they stay in the cache."""
 
-LLOYD_STEPS = 2
-"""k-means steps for the centres of the cells."""
+LLOYD_STEPS, ADDED = 2, 0.25
+"""k-means steps for the centres of the cells, and the share of cells that each step adds."""
 
 TREE_NEIGHBOURS = 12
 """The spanning tree uses this number of nearest neighbours per point, the point itself included."""
@@ -76,13 +78,13 @@ class PointIndex:
     def of(cls, points: NDArray[np.float64], s: int) -> PointIndex | None:
         """An index that finds the s nearest points; None if its cells would have to list most of the points."""
         C = np.ascontiguousarray(points, dtype=np.float32)
-        centres = cell_centres(C, int(CELLS * np.sqrt(len(C))))
+        centres = cell_centres(C, int(CELLS * np.sqrt(len(C))), ADDED)
         distances = half_norms(C) - centres @ C.T
         tried = C[np.linspace(0, len(C) - 1, TRIED).astype(np.intp)]
         nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)[:, 1:]  # a point is the nearest to itself
         of_tried = distances[nearest_centre(tried, centres)]
         ranks = [(of_tried < np.take_along_axis(of_tried, one[:, None], 1)).sum(axis=1) for one in nearest.T]
-        n_listed = max(LISTED, int(np.quantile(ranks, FOUND)) + 1)
+        n_listed = max(LISTED, MARGIN * int(np.quantile(ranks, FOUND)))
         if n_listed > LARGEST_LIST * len(C):
             return None
         lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
@@ -154,14 +156,22 @@ def half_norms(C: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.einsum("kd,kd->k", C, C) / 2
 
 
-def cell_centres(C: NDArray[np.float32], m: int) -> NDArray[np.float32]:
-    """k-means of the points, a few steps."""
+def cell_centres(C: NDArray[np.float32], m: int, added: float = 0.0) -> NDArray[np.float32]:
+    """k-means of the points from m of them, a few steps. Each step adds a share of the points that are farthest from
+    the centres of their cells: without one of its own, a small cluster would be in the cell of another, whose list
+    finds none of its points.
+    """
     centres = C[np.linspace(0, len(C) - 1, m).astype(np.intp)]
     for _ in range(LLOYD_STEPS):
         cells = nearest_centre(C, centres)
-        sizes = np.bincount(cells, minlength=m)
-        members = sp.csr_array((np.ones(len(C), np.float32), (cells, np.arange(len(C)))), shape=(m, len(C)))
+        sizes = np.bincount(cells, minlength=len(centres))
+        members = sp.csr_array((np.ones(len(C), np.float32), (cells, np.arange(len(C)))), shape=(len(centres), len(C)))
         centres = np.where(sizes[:, None] > 0, members @ C / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
+        far = np.einsum("kd,kd->k", C - centres[cells], C - centres[cells])
+        order = np.lexsort([-far, cells])
+        farthest = order[np.searchsorted(cells[order], np.flatnonzero(sizes))]
+        worst = farthest[np.argsort(-far[farthest], kind="stable")[: int(added * m)]]
+        centres = np.concatenate([centres, C[worst]])
     return centres
 
 
