@@ -37,7 +37,7 @@ from hidegl.questions.acceptance import ExpectedAccuracy
 from hidegl.showing.tallies import Tally
 from hidegl.spreading.stream import LabelledBlock
 
-FEW_COLUMNS, MOST_COLUMNS = 4, 24
+FEW_COLUMNS, MOST_COLUMNS = 3, 24
 """The number of columns of a table that show what a row is, where there is little room; wider tables show none."""
 
 REVIEW_NAMES = ("likely", "confidence", "second", "second_confidence")
