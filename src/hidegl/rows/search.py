@@ -84,9 +84,10 @@ class PointIndex:
         nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)[:, 1:]  # a point is the nearest to itself
         of_tried = distances[nearest_centre(tried, centres)]
         ranks = [(of_tried < np.take_along_axis(of_tried, one[:, None], 1)).sum(axis=1) for one in nearest.T]
-        n_listed = max(LISTED, MARGIN * int(np.quantile(ranks, FOUND)))
-        if n_listed > LARGEST_LIST * len(C):
+        needed, largest = int(np.quantile(ranks, FOUND)), int(LARGEST_LIST * len(C))
+        if max(LISTED, needed) > largest:
             return None
+        n_listed = min(max(LISTED, MARGIN * needed), largest)
         lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
         return cls(points, centres, lists, C[lists])
 
