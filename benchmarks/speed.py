@@ -348,7 +348,7 @@ Times are for {cores} cores ({processor}). Comparisons with other methods or wit
 in turns on the same arrays. Times for growing numbers of rows and points are single runs. HiDeGL starts from the
 pixels; the other methods get PCA-50 features, whose time is not counted. The 280,000 rows are 136,896 EMNIST digits,
 copies one pixel to the right, and some copies one pixel down. The paper's seconds are from its own machine, without its
-k-means. These runs are of commit {commit}.
+k-means. These runs are of commit {commit}, before searches in cells began at 500 points, and before the start changed.
 
 {table}
 
@@ -359,7 +359,7 @@ k-means. These runs are of commit {commit}.
 `python benchmarks/ensemble.py` measures these times of the default, unless another effort is named, in turns with the
 other methods on two cores, and stores them in `benchmarks/results/ensemble.json`. Ours start from the pixels; the other
 methods get unit rows and PCA-50 features, whose time is not counted. Accuracies are means over three development draws.
-These runs are of commit {ensemble_commit}.
+These runs are of commit {ensemble_commit}, before the same changes.
 
 {ensemble}
 

@@ -32,16 +32,18 @@ product of all points is faster than distances one by one.
 MOST_NEAREST = 32
 """The maximum number of nearest points for which the index is used. For more, rows are compared with all points."""
 
-FOUND, MARGIN, TRIED = 0.99, 4, 256
-"""Lists are MARGIN times as long as it takes to find this share of the nearest points, tested on this number of points
-instead of rows. A few points lie between clusters, where no rows are, and should not make all lists long.
+FOUND, MARGIN, TRIED = (0.99, 0.998), 4, 256
+"""Lists are as long as it takes to find the second share of the nearest points, but no more than MARGIN times as long
+as for the first one. Some points are tested instead of rows, and a few of them lie between clusters, where no rows are.
 """
 
 PRODUCT_NUMBERS = 250_000
 """This number of entries of a product of rows and points is computed at a time, so that they stay in the cache."""
 
-LLOYD_STEPS, ADDED = 2, 0.25
-"""k-means steps for the centres of the cells, and the share of cells that each step adds."""
+LLOYD_STEPS, ADDED, LONG_LIST = 2, 0.25, 0.2
+"""k-means steps for the centres of the cells. If cells list more than the share LONG_LIST of the points, each step adds
+the share ADDED of the cells.
+"""
 
 TREE_NEIGHBOURS = 12
 """The spanning tree uses this number of nearest neighbours per point, the point itself included."""
@@ -78,16 +80,19 @@ class PointIndex:
     def of(cls, points: NDArray[np.float64], s: int) -> PointIndex | None:
         """An index that finds the s nearest points; None if its cells would have to list most of the points."""
         C = np.ascontiguousarray(points, dtype=np.float32)
-        centres = cell_centres(C, int(CELLS * np.sqrt(len(C))), ADDED)
-        distances = half_norms(C) - centres @ C.T
         tried = C[np.linspace(0, len(C) - 1, TRIED).astype(np.intp)]
         nearest = kernels.nearest_columns(tried @ C.T, half_norms(C), s + 1)[:, 1:]  # a point is the nearest to itself
-        of_tried = distances[nearest_centre(tried, centres)]
-        ranks = [(of_tried < np.take_along_axis(of_tried, one[:, None], 1)).sum(axis=1) for one in nearest.T]
-        needed, largest = int(np.quantile(ranks, FOUND)), int(LARGEST_LIST * len(C))
-        if max(LISTED, needed) > largest:
+        for added in (0.0, ADDED):
+            centres = cell_centres(C, int(CELLS * np.sqrt(len(C))), added)
+            distances = half_norms(C) - centres @ C.T
+            of_tried = distances[nearest_centre(tried, centres)]
+            ranks = [(of_tried < np.take_along_axis(of_tried, one[:, None], 1)).sum(axis=1) for one in nearest.T]
+            usual, nearly_all = np.quantile(ranks, FOUND)
+            n_listed = max(LISTED, int(min(nearly_all, MARGIN * usual)) + 1)
+            if n_listed <= LONG_LIST * len(C):
+                break
+        if n_listed > LARGEST_LIST * len(C):
             return None
-        n_listed = min(max(LISTED, MARGIN * needed), largest)
         lists = np.argpartition(distances, n_listed, axis=1)[:, :n_listed].astype(np.int32)
         return cls(points, centres, lists, C[lists])
 
@@ -168,11 +173,12 @@ def cell_centres(C: NDArray[np.float32], m: int, added: float = 0.0) -> NDArray[
         sizes = np.bincount(cells, minlength=len(centres))
         members = sp.csr_array((np.ones(len(C), np.float32), (cells, np.arange(len(C)))), shape=(len(centres), len(C)))
         centres = np.where(sizes[:, None] > 0, members @ C / np.maximum(sizes, 1)[:, None], centres).astype(np.float32)
-        far = np.einsum("kd,kd->k", C - centres[cells], C - centres[cells])
-        order = np.lexsort([-far, cells])
-        farthest = order[np.searchsorted(cells[order], np.flatnonzero(sizes))]
-        worst = farthest[np.argsort(-far[farthest], kind="stable")[: int(added * m)]]
-        centres = np.concatenate([centres, C[worst]])
+        if added:
+            far = np.einsum("kd,kd->k", C - centres[cells], C - centres[cells])
+            order = np.lexsort([-far, cells])
+            farthest = order[np.searchsorted(cells[order], np.flatnonzero(sizes))]
+            worst = farthest[np.argsort(-far[farthest], kind="stable")[: int(added * m)]]
+            centres = np.concatenate([centres, C[worst]])
     return centres
 
 
