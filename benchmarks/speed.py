@@ -359,7 +359,7 @@ k-means. These runs are of commit {commit}, before searches in cells began at 50
 `python benchmarks/ensemble.py` measures these times of the default, unless another effort is named, in turns with the
 other methods on two cores, and stores them in `benchmarks/results/ensemble.json`. Ours start from the pixels; the other
 methods get unit rows and PCA-50 features, whose time is not counted. Accuracies are means over three development draws.
-These runs are of commit {ensemble_commit}, before the same changes.
+These runs are of commit {ensemble_commit}.
 
 {ensemble}
 
