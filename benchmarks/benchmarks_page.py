@@ -213,6 +213,8 @@ def ten_million_table() -> str:
         percent = [f"{r[name]:.1f} %" for name in ("percent_right", "logistic_regression_percent_right")]
         numbers = [f"{r['seconds']:.0f}", f"{r['cpu_seconds']:.0f}", f"{r['private_megabytes']:,}"]
         rows.append([f"{r['rows']:,}", r["effort"], *numbers, *percent])
+    if not rows:
+        return suggest_page.NOT_MEASURED
     return table(heads, rows) + hundred_million()
 
 

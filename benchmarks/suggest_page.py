@@ -11,6 +11,9 @@ from groups import TABLES
 from harness import DOCS, RECORDS, finish_panels, stored, title, with_tables
 from hidegl.basics.whole_files import replacing
 
+NOT_MEASURED = "| not measured yet |\n|---|"
+"""A table without rows."""
+
 SETS = ("mnist", "usps", "optdigits", "pendigits", "letter", "banking77", "trec6", "coil20")
 DIGITS, OTHERS = SETS[:4], SETS[4:7]
 NOT_CLUSTERED = ("g241c", "cr", "amazon")
@@ -113,6 +116,8 @@ def others_table(results: Accuracies) -> str:
     for name, group in (("tables of docs/from_tables.md", TABLES), ("other tables", set(own) - set(TABLES))):
         if members := [data for data in own if data in group]:
             sets[f"{len(members)} {name.replace('tables of docs/from_tables.md', 'tables')}"] = members
+    if not sets:
+        return NOT_MEASURED
     for name, members in sets.items():
         means = [
             results.over([data for data in members if results.of(data, OURS, n)], choice, n)
